@@ -5,43 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.parameters import Parameters
-from dpproof.accountant.claims.spelling import one_of
-from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
-from dpproof.accountant.rl.private_ucb.choice import cheapest_counters
-from dpproof.accountant.rl.private_ucb.encoder import encoder
-from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
-from dpproof.accountant.rl.private_ucb.thresholds import with_openings
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
 from dpproof.mechanisms.agents.counted import (
     CountedLearner,
-    Counters,
-    Counting,
     LocalLearner,
     Planner,
-    Sums,
     Way,
-    possible_transitions,
 )
-from dpproof.mechanisms.agents.found import FoundCounters, Openings
-from dpproof.mechanisms.agents.learner import Ints, Learner
+from dpproof.mechanisms.agents.learner import Learner
 from dpproof.mechanisms.agents.others import EliminationLearner, RLSVILearner, ThompsonLearner
+from dpproof.mechanisms.agents.plans import (
+    Wish,
+    central_plan,
+    counters_of,
+    counting_of,
+    local_plan,
+    signal_of,
+)
 from dpproof.mechanisms.agents.presets import Signal
 from dpproof.mechanisms.agents.task import Task
-from dpproof.mechanisms.counting.lattice import LatticeSums, PlainSums, TreeSums
 from dpproof.mechanisms.randomness import Randomness
-from dpproof.mechanisms.release.rounded_noise import RoundedLaplace, RoundedNormal
-from dpproof.mechanisms.release.words import WordSource, words_of
-from dpproof.mechanisms.rl.private_ucb.constants import Constants
+from dpproof.mechanisms.release.words import words_of
 from dpproof.mechanisms.rl.sdp_pe.public import PublicModel
 from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 from dpproof.mechanisms.rl.sdp_pe.stream import EliminationStream
@@ -57,32 +48,7 @@ class Built:
     signal: Signal | None = None
 
 
-@dataclass(frozen=True)
-class Wish:
-    """What the user of an agent asks for.
-
-    Attributes:
-        adjacency: the neighbouring relation.
-        epsilon, delta: the guarantee that the whole run must have.
-        constants: the constants of optimistic learning.
-        privatizer: how counts are made private: a name of `PRIVATIZERS`, or parameters of ``batched-counts``.
-    """
-
-    adjacency: Adjacency
-    epsilon: Any
-    delta: Any
-    constants: Constants
-    privatizer: Any = "auto"
-
-
-GRAINS = 1024
-"""Gains are multiples of 1/GRAINS."""
-_BITS, _WHOLE, _WHOLE_SUMS = 16, 53, 1 << 40
-_RELEASES = 400
-"""How often counts are released in a run, at most. More releases need more noise, fewer let the policy wait."""
 _BERNSTEIN = math.sqrt(2)
-_FOUND_NEXT, _FOUND_TIMES = 4, 32
-"""For transitions that are found: the next states of a cell that sizes are chosen for, and how many periods there are."""
 
 
 def _counted(way: Way) -> Callable[[Task, Wish], Built]:
@@ -97,287 +63,12 @@ def _counted(way: Way) -> Callable[[Task, Wish], Built]:
             if plan.local:  # a user's noise is not in the server's journal
                 own = words_of(Randomness.of(randomness.generator if randomness.simulated else None))
                 noise = [plan.noise(scale, units, own) for scale, units in plan.families]
-                return LocalLearner(_counters(task, plan, counting, own), planner, *noise)
-            return CountedLearner(_counters(task, plan, counting, words_of(randomness)), planner)
+                return LocalLearner(counters_of(task, plan, counting, own), planner, *noise)
+            return CountedLearner(counters_of(task, plan, counting, words_of(randomness)), planner)
 
         return Built(plan.mechanism, (plan.parameters,), learner, signal_of(task, plan))
 
     return build
-
-
-def _counters(task: Task, plan: Plan, counting: Counting, words: WordSource) -> Counters:
-    """Return counters that begin at 0."""
-    cells = task.states * task.actions.size
-    if plan.openings is not None:
-        return _found_counters(task, plan, plan.openings, counting, words)
-    sums = [
-        plan.bank(plan.tables * counters, units, plan.noise(scale, units, words))
-        for counters, (scale, units) in zip(
-            (cells, possible_transitions(task) or 1), plan.families, strict=True
-        )
-    ]
-    return Counters(task, counting, sums[0], None if plan.public else sums[1])
-
-
-def _found_counters(
-    task: Task, plan: Plan, openings: Openings, counting: Counting, words: WordSource
-) -> FoundCounters:
-    """Return counters for transitions that are found. No transition has a counter yet."""
-    (gain_scale, grains), (scale, _) = plan.families
-    cells = plan.tables * task.states * task.actions.size
-    gains = plan.bank(cells, grains, plan.noise(gain_scale, grains, words))
-    moves = plan.bank(0, 1, plan.noise(scale, 1, words))
-    if not isinstance(moves, LatticeSums):
-        raise TypeError("transitions that are found need counter square-root")
-    draw = partial(RoundedNormal(openings.sigma).draw, source=words)
-    return FoundCounters(task, counting, gains, moves, openings, draw)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How counts get their noise.
-
-    Attributes:
-        mechanism: the command-line name of the mechanism.
-        parameters: its parameters.
-        scale, gain_scale: the scales of the noise of transitions and of gains, in counts.
-        every, releases, cap, tables: when counts are released, and how visits are counted.
-        public: whether transitions are released without noise.
-        laplace: whether the noise is Laplace noise; Gaussian otherwise.
-        bank: a function that makes private sums, given the number of counters, the units of a count and a function
-            that draws noise.
-        amplification: the standard deviation of a running sum, for noise of standard deviation 1.
-        terms: the number of independent noise terms in a running sum, for Laplace noise.
-        openings: how transitions are found; None if they have counters from the start.
-    """
-
-    mechanism: str
-    parameters: Parameters
-    scale: Fraction
-    gain_scale: Fraction
-    every: int
-    releases: int
-    cap: int
-    tables: int
-    public: bool
-    laplace: bool
-    lattice: int
-    bank: Callable[[int, int, Callable[[int], Ints]], Sums]
-    amplification: float
-    terms: int
-    openings: Openings | None = None
-
-    @property
-    def local(self) -> bool:
-        """Whether users add noise to their own counts."""
-        return self.mechanism == "local-counts"
-
-    @property
-    def families(self) -> tuple[tuple[Fraction, int], tuple[Fraction, int]]:
-        """The scale of the noise and the units of a count: of gains, then of transitions."""
-        return (self.gain_scale, GRAINS), (self.scale, 1)
-
-    def noise(self, scale: Fraction, units: int, words: WordSource) -> Callable[[int], Ints]:
-        """Return a function that draws integer noise, for counts in units of 1/``units``."""
-        law = RoundedLaplace if self.laplace else RoundedNormal
-        return partial(law(scale * units * self.lattice).draw, source=words)
-
-
-def central_plan(task: Task, wish: Wish) -> Plan:
-    """Return how a trusted server makes counts private, with noise that meets the wish."""
-    given = wish.privatizer
-    sizes = given if isinstance(given, BatchedCountsParameters) else chosen_counts(task, wish)
-    if not task.found and sizes.threshold is not None:
-        raise ValueError(f"threshold ({sizes.threshold}) must be left out unless support is 'found'")
-    if task.found and sizes.threshold is None:
-        sizes = with_openings(sizes, wish.adjacency, wish.epsilon, wish.delta)
-    p, _ = accountant_for("batched-counts").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
-    return plan_of(task, p)
-
-
-def plan_of(task: Task, p: BatchedCountsParameters) -> Plan:
-    """Return how a trusted server makes counts private with the noise that the parameters state.
-
-    Raises:
-        ValueError: the parameters do not describe what the task counts.
-    """
-    _fitting(task, p)
-    tree = p.counter == "tree"
-    column = () if tree else (*encoder(p), *[0] * (p.batches - len(encoder(p))))
-
-    def bank(counters: int, units: int, draw: Callable[[int], Ints]) -> Sums:
-        if tree:
-            return TreeSums(p.batches, counters, draw)
-        return LatticeSums(column, counters, task.episodes * task.horizon * units, draw)
-
-    one = TreeSums(p.batches, 1, _silent) if tree else LatticeSums(column, 1, 1, _silent)
-    lattice = 1 if tree else 1 << (p.bits or 0)
-    return Plan(
-        "batched-counts",
-        p,
-        Fraction(p.sigma),
-        Fraction(p.sigma) * Fraction(p.cost_factor),
-        p.every,
-        p.batches,
-        p.cap if p.pooled else task.horizon,
-        p.tables,
-        p.public_transitions,
-        p.noise == "laplace",
-        lattice,
-        bank,
-        one.amplification * lattice,
-        p.batches.bit_length(),
-        _openings(p),
-    )
-
-
-def _fitting(task: Task, given: BatchedCountsParameters) -> None:
-    """Check that parameters describe what a task counts.
-
-    Raises:
-        ValueError: a size, the limit of an episode's payoffs or the grid differs. The noise would be wrong then.
-    """
-    wanted = {
-        "states": task.states, "actions": task.actions.size, "horizon": task.horizon, "episodes": task.episodes,
-        "most_payoff": task.most_gain, "grains": GRAINS,
-    }  # fmt: skip
-    for name, value in wanted.items():
-        if getattr(given, name) != value:
-            rule = f"must have {name}={value!r}, because the agent counts so"
-            raise ValueError(f"privatizer ({name}={getattr(given, name)!r}) {rule}")
-
-
-def _silent(count: int) -> Ints:
-    return np.zeros(count, np.int64)
-
-
-def _openings(p: BatchedCountsParameters) -> Openings | None:
-    """Return how transitions are found; None if every possible one has a counter."""
-    if p.threshold is None:
-        return None
-    return Openings(Fraction(p.opening_sigma or 0), p.threshold, max(1, p.batches // _FOUND_TIMES))
-
-
-PRIVATIZERS = ("auto", "tree", "square-root", "banded", "local")
-"""How counts may be made private. ``auto`` chooses the cheapest counters of a trusted server."""
-
-
-def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
-    """Return the parameters of the counters with the least certified error among those that the wish allows.
-
-    Raises:
-        ValueError: for an unknown privatizer, one that has no noise for delta 0, or a single episode.
-    """
-    if wish.privatizer not in PRIVATIZERS:
-        raise ValueError(f"privatizer ({wish.privatizer!r}) {one_of(wish.privatizer, PRIVATIZERS)}")
-    if task.episodes < 2:
-        raise ValueError(
-            f"episodes ({task.episodes}) must be at least 2, because no release counts the last user"
-        )
-    gains = min(task.episodes * task.horizon, _WHOLE_SUMS) * GRAINS
-    table = _candidates(
-        task.states, task.actions.size, task.horizon, task.episodes,
-        epsilon=wish.epsilon, delta=wish.delta, adjacency=wish.adjacency,
-        support=min(_FOUND_NEXT if task.found else task.branches, task.states), most_payoff=task.most_gain,
-        bits=min(_BITS, _WHOLE - 1 - gains.bit_length()), grains=GRAINS,
-    )  # fmt: skip
-    found = (
-        one.parameters
-        for one in table.candidates
-        if _is(one.parameters, wish.privatizer) and not (task.found and one.parameters.counter == "tree")
-    )
-    chosen = next(found, None)
-    if chosen is None:
-        raise ValueError(
-            f"privatizer ({wish.privatizer!r}) needs a delta above 0. Use tree or auto for delta 0."
-        )
-    return chosen
-
-
-_candidates = lru_cache(maxsize=32)(cheapest_counters)
-
-
-def _is(parameters: BatchedCountsParameters, privatizer: str) -> bool:
-    """Return whether counters are of the kind that a privatizer's name asks for."""
-    kind = "banded" if parameters.bands is not None else parameters.counter
-    return privatizer in ("auto", kind)
-
-
-def local_plan(task: Task, wish: Wish) -> Plan:
-    """Return how users make their own counts private before they send them, with noise that meets the wish.
-
-    The accountant counts the end of an episode as one more state. Without it, it would take all episodes of a task with
-    one state and one action for equally long.
-    """
-    law = "laplace" if wish.delta == 0 or str(wish.delta) in ("0", "0.0") else "gaussian"
-    sizes = LocalCountsParameters(
-        task.states + 1, task.actions.size, task.horizon, task.episodes, scale=1.0, noise=law, visits="summed",
-        pooled=True,
-    )  # fmt: skip
-    p, _ = accountant_for("local-counts").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
-    every = max(1, (task.episodes - 1) // _RELEASES)
-    scale = Fraction(p.used_scale())
-
-    def bank(counters: int, _units: int, _draw: Callable[[int], Ints]) -> Sums:
-        return PlainSums(counters)
-
-    n = task.episodes
-    return Plan(
-        "local-counts", p, scale, scale, every, (n - 1) // every, task.horizon, 1, False, law == "laplace", 1, bank,
-        math.sqrt(n), n,
-    )  # fmt: skip
-
-
-def counting_of(task: Task, plan: Plan, constants: Constants) -> Counting:
-    """Return how users are counted, with error bounds that hold with the failure probability of the constants."""
-    cells = task.states * task.actions.size
-    counters = plan.tables * (cells + (0 if plan.public else possible_transitions(task)))
-    goal = math.log(2 * counters * plan.releases / constants.delta)
-    unit = (_laplace_tail if plan.laplace else _normal_tail)(goal, plan)
-    pooled = plan.tables == 1
-    transition = 0.0 if plan.public else float(plan.scale) * unit
-    most = None if task.most_gain is None else math.floor(Fraction(task.most_gain) * GRAINS)
-    return Counting(
-        GRAINS, most, plan.every, plan.releases, plan.cap, pooled, float(plan.gain_scale) * unit, transition
-    )
-
-
-def _normal_tail(goal: float, plan: Plan) -> float:
-    """Return t such that a running sum of standard normal noise is above t with probability at most exp(-goal)/2."""
-    return math.sqrt(2 * goal) * plan.amplification
-
-
-def _laplace_tail(goal: float, plan: Plan) -> float:
-    """Return t such that a sum of Laplace noise of scale 1 is above t with probability at most exp(-goal)."""
-    t = np.linspace(0, 1, 2049)[1:-1]
-    return float(((goal - plan.terms * np.log1p(-t * t)) / t).min())
-
-
-def signal_of(task: Task, plan: Plan) -> Signal:
-    """Return how large the noise of a count is, compared with an average count."""
-    cells = task.states * task.actions.size
-    if plan.openings is not None:
-        return _found_signal(task, plan, plan.openings)
-    counters = plan.tables * (cells if plan.public else possible_transitions(task))
-    scale = plan.gain_scale if plan.public else plan.scale
-    spread = math.sqrt(2) if plan.laplace else 1.0
-    visits = min(task.horizon, plan.cap * cells)
-    return Signal(
-        task.episodes, task.episodes * visits / counters, float(scale) * spread * plan.amplification
-    )
-
-
-def _found_signal(task: Task, plan: Plan, openings: Openings) -> Signal:
-    """Return the signal of transitions that are found, for cells with a few next states each.
-
-    An average transition is found if its average count in one period reaches the threshold.
-    """
-    cells = task.states * task.actions.size
-    counters = plan.tables * cells * min(_FOUND_NEXT, task.states)
-    periods = task.episodes / (plan.every * openings.period)
-    visits = task.episodes * min(task.horizon, plan.cap * cells)
-    noise = float(plan.scale) * plan.amplification
-    return Signal(task.episodes, visits / counters, noise, openings.threshold * periods)
 
 
 def _rlsvi(task: Task, wish: Wish) -> Built:

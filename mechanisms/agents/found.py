@@ -103,7 +103,11 @@ class FoundCounters(Counters):
         counts = np.array([self._waiting[pair] for pair in pairs], np.int64)
         noisy = counts + self._draw(len(pairs))
         self._waiting = {}
-        return [pair for pair, count in zip(pairs, noisy.tolist(), strict=True) if count >= self._openings.threshold]
+        return [
+            pair
+            for pair, count in zip(pairs, noisy.tolist(), strict=True)
+            if count >= self._openings.threshold
+        ]
 
     def _add(self, pairs: list[int]) -> None:
         """Open counters for pairs, which begin at 0 with the next batch."""

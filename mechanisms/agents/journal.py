@@ -202,7 +202,9 @@ class Journal(Memory):
         try:
             self._write("insert into events (ended, person, record) values (1, ?, ?)", person, data)
         except sqlite3.IntegrityError as error:
-            raise JournalError("this person is in the journal already. Begin again from the journal.") from error
+            raise JournalError(
+                "this person is in the journal already. Begin again from the journal."
+            ) from error
 
     def recorded_words(self) -> Iterator[Words]:
         """Yield the random words in the order in which they were drawn."""
@@ -215,7 +217,9 @@ class Journal(Memory):
         Raises:
             JournalError: an event is missing.
         """
-        rows = self._base.execute("select number, ended, person, record from events order by number").fetchall()
+        rows = self._base.execute(
+            "select number, ended, person, record from events order by number"
+        ).fetchall()
         for expected, (number, ended, person, data) in enumerate(rows, 1):
             if number != expected:
                 raise JournalError(f"event number {expected} is missing from the journal")

@@ -14,8 +14,9 @@ from dpproof.accountant.claims.spelling import one_of
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.mechanisms.agents.agent import Agent, Promise, check_environment
-from dpproof.mechanisms.agents.algorithms import ALGORITHMS, PRIVATIZERS, Wish
+from dpproof.mechanisms.agents.algorithms import ALGORITHMS
 from dpproof.mechanisms.agents.journal import Journal, JournalError, Memory, RecordedWords
+from dpproof.mechanisms.agents.plans import PRIVATIZERS, Wish
 from dpproof.mechanisms.agents.presets import PRESETS, Signal
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.agents.task import FOUND, Task, successors_of
@@ -120,7 +121,9 @@ def _budget(epsilon: Any, delta: Any) -> None:
 def _check_found(algorithm: str, adjacency: Adjacency, delta: Any, privatizer: Any) -> None:
     """Refuse arguments with which transitions cannot be found, or need not be."""
     if algorithm not in _FINDING:
-        raise ValueError(f"algorithm ({algorithm!r}) must be one of {', '.join(_FINDING)} if support is 'found'")
+        raise ValueError(
+            f"algorithm ({algorithm!r}) must be one of {', '.join(_FINDING)} if support is 'found'"
+        )
     if adjacency is Adjacency.REWARDS_ONLY:
         raise ValueError(
             "support ('found') must be left out under rewards-only. Transitions are public there, and need no noise."
@@ -131,7 +134,9 @@ def _check_found(algorithm: str, adjacency: Adjacency, delta: Any, privatizer: A
             "or declare the support."
         )
     if privatizer in ("tree", "local"):
-        raise ValueError(f"privatizer ({privatizer!r}) must be auto, square-root or banded if support is 'found'")
+        raise ValueError(
+            f"privatizer ({privatizer!r}) must be auto, square-root or banded if support is 'found'"
+        )
 
 
 _FINDING = ("private-ucb-vi", "private-ucb-po", "dp-ucbvi")

@@ -27,8 +27,9 @@ from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.mechanisms.agents.agent import Agent, weakest
-from dpproof.mechanisms.agents.algorithms import GRAINS, MECHANISMS
+from dpproof.mechanisms.agents.algorithms import MECHANISMS
 from dpproof.mechanisms.agents.learner import Weights
+from dpproof.mechanisms.agents.plans import GRAINS
 from dpproof.mechanisms.agents.policy import Policy
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.version import __version__

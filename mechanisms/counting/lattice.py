@@ -140,7 +140,7 @@ class TreeSums:
         np.add.at(self._leaf, np.asarray(places, np.int64), np.asarray(amounts, np.int64))
 
     def close(self) -> Floats:
-        """Complete the present leaf, and return the noisy sums of the nodes that it completes, an array (nodes, counters).
+        """Complete the present leaf, and return the noisy sums (nodes, counters) of the nodes that it completes.
 
         The lowest node comes first. The noisy sums are integers.
 

@@ -86,7 +86,9 @@ def divergence(p, one, other, paid, opened, others, epsilon):
     total = 0.0
     for sides in itertools.product((True, False), repeat=len(coins)):
         a, b = (
-            math.prod(coin[world] if side else 1 - coin[world] for coin, side in zip(coins, sides, strict=True))
+            math.prod(
+                coin[world] if side else 1 - coin[world] for coin, side in zip(coins, sides, strict=True)
+            )
             for world in (0, 1)
         )
         if a:
@@ -142,7 +144,9 @@ def test_no_pair_of_worlds_is_further_apart_than_the_account_says(shape, relatio
         found = worst(p, relation, epsilon)
         stated = guarantee.delta(epsilon).upper
         assert found <= stated + ROUNDING, (epsilon, found, stated)
-        if relation is ADD and "opening_sigma" not in shape:  # with less noise, one bit tells less than the Gaussian
+        if (
+            relation is ADD and "opening_sigma" not in shape
+        ):  # with less noise, one bit tells less than the Gaussian
             assert found >= 0.25 * stated - ROUNDING, (epsilon, found, stated)
 
 
@@ -158,9 +162,7 @@ def test_a_user_alone_attains_the_failure_probability():
 
 def test_the_failure_probability_is_the_largest_over_all_counts_of_a_user():
     for cap, threshold, sigma in itertools.product((1, 2, 3, 7), (1, 4, 9, 20), (0.5, 2.0, 8.0)):
-        p = BatchedCountsParameters(
-            9, 2, 7, 50, sigma=1.0, cap=cap, opening_sigma=sigma, threshold=threshold
-        )
+        p = BatchedCountsParameters(9, 2, 7, 50, sigma=1.0, cap=cap, opening_sigma=sigma, threshold=threshold)
         sums = [
             counts
             for size in range(1, 8)
@@ -192,9 +194,7 @@ def test_control_counts_before_the_opening_would_need_more_noise():
 @rows("relation", [ADD, REPLACE])
 def test_the_exact_law_on_a_lattice_is_no_less_private_than_the_account(relation):
     """Two batches. One pair is open and counted on a lattice, the other user or nobody visits a closed pair alone."""
-    p = replace(
-        small(threshold=4, opening_sigma=1.5, sigma=2.0), episodes=3, bits=2, grains=1
-    )
+    p = replace(small(threshold=4, opening_sigma=1.5, sigma=2.0), episodes=3, bits=2, grains=1)
     grid = np.arange(-60, 61)
     laws = [[np.ones(1)], [np.ones(1)]]
     for shift in encoder(p):  # the releases of the open pair, in units of 2^-bits: one visit against none
@@ -239,7 +239,10 @@ def test_calibration_meets_the_target_and_openings_need_at_most_half_of_delta(re
 
 def test_rewards_only_costs_nothing_for_openings():
     p = small()
-    assert account(p, REWARDS).guarantee == account(replace(p, threshold=None, opening_sigma=None), REWARDS).guarantee
+    assert (
+        account(p, REWARDS).guarantee
+        == account(replace(p, threshold=None, opening_sigma=None), REWARDS).guarantee
+    )
 
 
 def test_parameters_that_do_not_fit_are_refused_by_name():

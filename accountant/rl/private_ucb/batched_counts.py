@@ -182,7 +182,9 @@ def _calibrate(
     if parameters.noise == "laplace":
         return _least_laplace(parameters, adjacency, Target(exact(epsilon, "epsilon"), exact(delta, "delta")))
     if parameters.threshold is not None:
-        return _least_beside_openings(parameters, adjacency, Target(exact(epsilon, "epsilon"), exact(delta, "delta")))
+        return _least_beside_openings(
+            parameters, adjacency, Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
+        )
     with precision(_BITS):
         found = calibrated_sigma([_moved(parameters, adjacency)], epsilon, delta)
     return replace(parameters, sigma=found.upper), replace(parameters, sigma=found.lower)

@@ -66,7 +66,9 @@ def with_openings(
     """
     if adjacency is Adjacency.REWARDS_ONLY:
         raise UnprovedAdjacencyError(
-            "found support", adjacency, "Transitions are public there, so leave opening_sigma and threshold out."
+            "found support",
+            adjacency,
+            "Transitions are public there, so leave opening_sigma and threshold out.",
         )
     half = exact(delta, "delta") / 2
     plain = replace(parameters, opening_sigma=None, threshold=None)

@@ -36,7 +36,9 @@ def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters
     """
     p = parameters
     if p.threshold is not None:
-        raise ValueError(f"threshold ({p.threshold}) must be left out, because the audit does not sample openings.")
+        raise ValueError(
+            f"threshold ({p.threshold}) must be left out, because the audit does not sample openings."
+        )
     if not p.pooled or p.most_payoff is not None or p.bits is not None:
         raise ValueError(
             f"pooled ({p.pooled}) must be true, and most_payoff ({p.most_payoff}) left out, without bits ({p.bits}). "

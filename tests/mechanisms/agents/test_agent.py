@@ -23,7 +23,7 @@ from dpproof import (
     agent,
     load_agent,
 )
-from dpproof.mechanisms.agents import algorithms
+from dpproof.mechanisms.agents import plans
 from dpproof.mechanisms.agents.agent import Agent
 from dpproof.mechanisms.agents.journal import JournalError
 from dpproof.mechanisms.agents.making import SwampedWarning
@@ -124,14 +124,22 @@ def test_the_budget_ends_with_the_last_user_and_acting_goes_on() -> None:
 
 def test_sessions_that_overlap_cannot_exceed_the_budget() -> None:
     one = small(episodes=2)
-    sessions = [one.user() for _ in range(3)]
+    sessions = [one.user() for _ in range(2)]
+    with pytest.raises(BudgetSpentError):
+        one.user()
     for user in sessions:
         user.act(0)
         user.observe(1.0, 1, terminated=True)
-    sessions[0].finish()
-    sessions[1].finish()
-    with pytest.raises(BudgetSpentError):
-        sessions[2].finish()
+        user.finish()
+
+
+def test_sdp_pe_takes_one_user_at_a_time() -> None:
+    one = small("sdp-pe", episodes=30, epsilon=5, starts=[0])
+    user = one.user()
+    with pytest.raises(ValueError, match="sdp-pe takes one user at a time"):
+        one.user()
+    user.abort()
+    one.user().abort()
 
 
 @pytest.mark.parametrize(
@@ -301,7 +309,7 @@ def test_a_journal_fits_only_the_arguments_that_it_began_with(
 def test_a_restart_needs_no_search_for_counters(tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch) -> None:
     one = small(journal=tmp_path / "run.sqlite")
     one.close()
-    monkeypatch.setattr(algorithms, "chosen_counts", None)
+    monkeypatch.setattr(plans, "chosen_counts", None)
     again = small(journal=tmp_path / "run.sqlite")
     assert again.promise == one.promise
     again.close()
@@ -314,7 +322,7 @@ def test_users_who_are_missing_from_a_journal_are_noticed(tmp_path: FilePath) ->
     serve(one, 3 * every)
     one.close()
     with closing(sqlite3.connect(tmp_path / "run.sqlite")) as base, base:
-        base.execute("delete from users where place >= ?", (2 * every,))
+        base.execute("delete from events where number > ?", (2 * 2 * every,))
     with pytest.raises(JournalError, match="users are missing from it"):
         small(journal=tmp_path / "run.sqlite")
 
@@ -412,7 +420,7 @@ def test_noise_after_a_restart_is_new(tmp_path: FilePath, privatizer: str) -> No
 def test_a_local_agent_never_notes_a_path(tmp_path: FilePath) -> None:
     one = small(privatizer="local", journal=tmp_path / "run.sqlite")
     serve(one, 3)
-    records = [entry.record for entry in one._journal.entries()]
+    records = [event.record for event in one._journal.events() if event.ended]
     assert all(record is not None and set(record) == {"gains", "transitions"} for record in records)
     one.close()
 

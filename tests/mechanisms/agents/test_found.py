@@ -152,9 +152,7 @@ def serve(one: Agent, users: int) -> None:
 @ignored
 @pytest.mark.parametrize("algorithm", ["private-ucb-vi", "private-ucb-po", "dp-ucbvi"])
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
-def test_an_agent_finds_the_transitions_and_learns(
-    algorithm: str, relation: str, tmp_path: FilePath
-) -> None:
+def test_an_agent_finds_the_transitions_and_learns(algorithm: str, relation: str, tmp_path: FilePath) -> None:
     one = small(algorithm, adjacency=relation)
     serve(one, 3000)
     weights = one.policy.weights
