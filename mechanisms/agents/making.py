@@ -16,6 +16,7 @@ from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsPa
 from dpproof.mechanisms.agents.agent import Agent, Promise, check_environment
 from dpproof.mechanisms.agents.algorithms import ALGORITHMS
 from dpproof.mechanisms.agents.journal import Journal, JournalError, Memory, RecordedWords
+from dpproof.mechanisms.agents.passport import VERSION
 from dpproof.mechanisms.agents.plans import PRIVATIZERS, Wish
 from dpproof.mechanisms.agents.presets import PRESETS, Signal
 from dpproof.mechanisms.agents.spaces import FiniteSpace
@@ -23,7 +24,6 @@ from dpproof.mechanisms.agents.task import FOUND, Task, successors_of
 from dpproof.mechanisms.randomness import Entropy, Randomness, Source
 from dpproof.mechanisms.release.words import words_of
 from dpproof.mechanisms.rl.private_ucb.constants import Constants
-from dpproof.version import __version__
 
 
 class SwampedWarning(UserWarning):
@@ -234,7 +234,7 @@ def _asked(algorithm: str, task: Task, wish: Wish) -> str:
     """Return a description of everything that decides what is released."""
     given = wish.privatizer
     told = {
-        "dpproof": __version__,
+        "dpproof": VERSION,
         "algorithm": algorithm,
         "adjacency": wish.adjacency.value,
         "epsilon": str(exact(wish.epsilon)),

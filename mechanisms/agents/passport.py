@@ -17,6 +17,7 @@ import re
 import zipfile
 import zlib
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -32,9 +33,10 @@ from dpproof.mechanisms.agents.learner import Weights
 from dpproof.mechanisms.agents.plans import GRAINS
 from dpproof.mechanisms.agents.policy import Policy
 from dpproof.mechanisms.agents.spaces import FiniteSpace
-from dpproof.version import __version__
 
 SCHEMA = 1
+VERSION = metadata.version("dpproof")
+"""The version of dpproof, which passports and journals name."""
 _PARTS = ["passport.npy", "policy.npy"]
 _LARGEST = 1 << 31
 """The largest part of a passport in bytes, before compression."""
@@ -125,7 +127,7 @@ def _told(agent: Agent, weights: Weights) -> dict[str, Any]:
         **dict.fromkeys(("trust", "released", "statement", "joint_statement", "sampler", "notes", "epsilon")),
         **guarantee,
         "schema": SCHEMA,
-        "dpproof": __version__,
+        "dpproof": VERSION,
         "algorithm": agent.name,
         "mechanism": promise.mechanism,
         "releases": [one.as_json() for one in promise.releases],

@@ -97,7 +97,7 @@ def test_one_run_is_what_an_agent_releases_from_the_same_words(counter):
     with one.user() as user:
         user.act(1)
         user.observe(1.0, 0)
-    for _ in range(3):
+    for _ in range(4):  # each user who begins ends the batch of the one before
         one.user().abort()
     parameters = one.promise.releases[0]
     path = Path(np.array([1, 0]), np.array([0]), np.ones(1))
