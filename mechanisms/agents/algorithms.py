@@ -78,7 +78,7 @@ _GRAINS, _BITS, _WHOLE, _WHOLE_SUMS = 1024, 16, 53, 1 << 40
 _RELEASES = 400
 """How often counts are released in a run, at most. More releases need more noise, fewer let the policy wait."""
 _BERNSTEIN = math.sqrt(2)
-_FOUND_NEXT, _FOUND_TIMES = 4, 32
+_FOUND_NEXT, _FOUND_TIMES = 4, 4
 """For transitions that are found: the next states of a cell that sizes are chosen for, and how many periods there are."""
 
 
