@@ -59,7 +59,7 @@ GRAINS = 1024
 _BITS, _WHOLE, _WHOLE_SUMS = 16, 53, 1 << 40
 _RELEASES = 400
 """How often counts are released in a run, at most. More releases need more noise, fewer let the policy wait."""
-_FOUND_NEXT, _FOUND_TIMES = 4, 32
+_FOUND_NEXT, _FOUND_TIMES = 4, 4
 """For transitions that are found: the number of next states that sizes are chosen for, and of periods."""
 
 
