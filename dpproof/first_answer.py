@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from dpproof.accountant.numbers.arithmetic import Assumption, listed
 from dpproof.accountant.numbers.written import rounded
 from dpproof.answers.own_page import OwnPage
-from dpproof.answers.passport import NOT_CHECKED, CheckedPassport
 from dpproof.answers.verify import Verified
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.outcome import Outcome
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from dpproof.answers.calibration import Calibration
     from dpproof.answers.claims import ClaimLedger
     from dpproof.answers.papers import PaperLedger
+    from dpproof.answers.passport import CheckedPassport
     from dpproof.claim_file import Refusal
 
 MOST = 10
@@ -178,7 +178,7 @@ def of_passport(found: CheckedPassport) -> list[str]:
     ]
     if found.rests is not None:
         lines.append(f"The bound rests on {found.rests.id}: {result_words(found.rests)}.")
-    return [*lines, *(f"Not checked: {text}." for text in NOT_CHECKED)]
+    return [*lines, *(f"Not checked: {text}." for text in found.not_checked)]
 
 
 def taken_on_trust(found: Verified, audits: Iterable[Evidence] = ()) -> str:

@@ -11,7 +11,6 @@ from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, PrivacyResult
 from dpproof.accountant.numbers.arithmetic import Assumption, listed
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.numbers.written import finite, plain
-from dpproof.answers import passport as passports
 from dpproof.proofs_check.coq.record import NOT_CHECKED
 from dpproof.proofs_check.registry import as_json as result_as_json
 from dpproof.version import __version__
@@ -186,7 +185,7 @@ def passport(found: CheckedPassport) -> Json:
             "refusal": found.refusal,
             "fields": found.told,
             "verdict": None if found.rests is None else found.rests.verdict.value,
-            "not_checked": list(passports.NOT_CHECKED),
+            "not_checked": list(found.not_checked),
         }
     )
 

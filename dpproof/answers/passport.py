@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from dpproof.answers.verify import verify
 from dpproof.mechanisms.agents.passport import Passport, PassportError, load_agent
 from dpproof.proofs_check.verdict import Result
-
-NOT_CHECKED = (
-    "who wrote the file",
-    "that the training ran as the file says, with this code and with noise from entropy",
-    "that every person took part once, and that the declared facts (support, range of rewards) are public",
-)
-"""What no reader of a passport can check."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +26,12 @@ class CheckedPassport:
     passport: Passport | None
     refusal: str | None
     rests: Result | None = None
+    not_checked: ClassVar[tuple[str, ...]] = (
+        "who wrote the file",
+        "that the training ran as the file says, with this code and with noise from entropy",
+        "that every person took part once, and that the declared facts (support, range of rewards) are public",
+    )
+    """What no reader of a passport can check."""
 
     @property
     def stands(self) -> bool:

@@ -14,7 +14,6 @@ from rich.table import Table
 
 from dpproof.answers import as_json, coverage
 from dpproof.answers.own_page import verify_own
-from dpproof.answers.passport import check_passport
 from dpproof.answers.verify import Verified, departures, ids_named
 from dpproof.answers.verify import verify as verified
 from dpproof.cli import show
@@ -63,6 +62,8 @@ def verify(names: tuple[str, ...], verbose: bool, json: bool) -> None:
 
 def _passport(path: Path, json: bool) -> int:
     """Print what follows from a passport, and return the exit code."""
+    from dpproof.answers.passport import check_passport  # it loads the agents
+
     found = check_passport(path)
     show.answer(as_json.passport(found), json, lambda console: show.first(of_passport(found), console))
     return 0 if found.stands else 1
