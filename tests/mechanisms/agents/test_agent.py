@@ -53,7 +53,9 @@ def serve(one: Agent, users: int, reward: Any = lambda action: float(action == 1
 
 
 @pytest.mark.parametrize("algorithm", COUNTED)
-@pytest.mark.parametrize("relation", ["replace", "add-remove", "rewards-only"])
+@pytest.mark.parametrize(
+    "relation", ["replace", pytest.param("add-remove", marks=pytest.mark.slow), "rewards-only"]
+)
 def test_an_agent_learns_and_reaches_the_epsilon_that_was_asked_for(algorithm: str, relation: str) -> None:
     one = small(algorithm, adjacency=relation, seed=1, episodes=2000)
     serve(one, 2000)
@@ -450,14 +452,14 @@ def test_rlsvi_and_thompson_keep_their_guarantees() -> None:
 
 
 def test_sdp_pe_learns_with_users_in_the_shuffle_model(tmp_path: FilePath) -> None:
-    one = small("sdp-pe", episodes=300, epsilon=5, starts=[0], journal=tmp_path / "run.sqlite")
-    serve(one, 250)
+    one = small("sdp-pe", episodes=100, epsilon=5, starts=[0], journal=tmp_path / "run.sqlite")
+    serve(one, 80)
     assert one.result.trust.value == "shuffle"
     assert one.result.epsilon("1e-5").upper <= 5
     one.save(tmp_path / "agent.npz")
     assert load_agent(tmp_path / "agent.npz").result is not None
     one.close()
-    again = small("sdp-pe", episodes=300, epsilon=5, starts=[0], journal=tmp_path / "run.sqlite")
+    again = small("sdp-pe", episodes=100, epsilon=5, starts=[0], journal=tmp_path / "run.sqlite")
     assert [batch.integers for batch in again._learner._stream.releases] == [
         batch.integers for batch in one._learner._stream.releases
     ]
