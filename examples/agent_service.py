@@ -22,8 +22,9 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 import dpproof
-from dpproof.mechanisms.agents.agent import Agent, Session
+from dpproof.mechanisms.agents.agent import Agent
 from dpproof.mechanisms.agents.journal import JournalError
+from dpproof.mechanisms.agents.session import Session
 
 STATUS = {dpproof.UserSeenError: 409, dpproof.BudgetSpentError: 410, JournalError: 503}
 
