@@ -238,6 +238,8 @@ OTHER_MEANINGS = {
     ("accountant/counting/noise.py", "laplace"): _LAW,
     ("accountant/counting/noise.py", "gaussian"): _LAW,
     ("accountant/counting/noise.py", "discrete-gaussian"): _LAW,
+    ("accountant/rl/policy_evaluation/visit_sums.py", "gaussian"): "the mechanism that has the guarantee",
+    ("mechanisms/rl/policy_evaluation/visit_sums.py", "gaussian"): "the mechanism that has the guarantee",
     ("proofs_check/kernel/theory.py", "laplace"): _LAW,
     ("proofs_check/coq/formula.py", "laplace"): _LAW,
     ("audits/corpus/laplace_cases.py", "exponential"): "a case of the corpus",

@@ -15,6 +15,8 @@ from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.spelling import one_of
+from dpproof.accountant.counting.noise import NoiseLaw
+from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.accountant.rl.private_ucb.choice import cheapest_counters
 from dpproof.accountant.rl.private_ucb.encoder import encoder
@@ -180,7 +182,7 @@ def plan_of(task: Task, p: BatchedCountsParameters) -> Plan:
         p.cap if p.pooled else task.horizon,
         p.tables,
         p.public_transitions,
-        p.noise == "laplace",
+        p.noise == NoiseLaw.LAPLACE,
         lattice,
         bank,
         one.amplification * lattice,
@@ -267,7 +269,7 @@ def local_plan(task: Task, wish: Wish) -> Plan:
     The accountant counts the end of an episode as one more state. Without it, it would take all episodes of a task with
     one state and one action for equally long.
     """
-    law = "laplace" if wish.delta == 0 or str(wish.delta) in ("0", "0.0") else "gaussian"
+    law = NoiseLaw.LAPLACE.value if exact(wish.delta) == 0 else NoiseLaw.GAUSSIAN.value
     sizes = LocalCountsParameters(
         task.states + 1, task.actions.size, task.horizon, task.episodes, scale=1.0, noise=law, visits="summed",
         pooled=True,
@@ -281,8 +283,8 @@ def local_plan(task: Task, wish: Wish) -> Plan:
 
     n = task.episodes
     return Plan(
-        "local-counts", p, scale, scale, every, (n - 1) // every, task.horizon, 1, False, law == "laplace", 1, bank,
-        math.sqrt(n), n,
+        "local-counts", p, scale, scale, every, (n - 1) // every, task.horizon, 1, False, law == NoiseLaw.LAPLACE, 1,
+        bank, math.sqrt(n), n,
     )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from dpproof.accountant.claims.calibration import Target, UnreachableTargetError
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.guarantees.failing import WithFailure
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.guarantees.profile import Profile
@@ -53,9 +54,9 @@ _PUBLIC = (
     "every user's states and actions, the noisy payoffs of every batch, and with them every private count"
 )
 _STATEMENTS = {
-    ("square-root", "gaussian"): "classic.matrix_counting",
-    ("tree", "gaussian"): "classic.tree_gaussian",
-    ("tree", "laplace"): "classic.tree_laplace",
+    ("square-root", NoiseLaw.GAUSSIAN): "classic.matrix_counting",
+    ("tree", NoiseLaw.GAUSSIAN): "classic.tree_gaussian",
+    ("tree", NoiseLaw.LAPLACE): "classic.tree_laplace",
 }
 _MOVED = "how far one user moves a batch is proved in docs/notes/ucb_batches.md"
 _PAYOFFS = "how far payoffs alone move the counts of an episode is ucb.capped_counts"
@@ -86,11 +87,11 @@ def account(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Privac
     """
     _check_relation(parameters, adjacency)
     return PrivacyResult(
-        _GUARANTEES[parameters.noise](parameters, adjacency),
+        _GUARANTEES[NoiseLaw(parameters.noise)](parameters, adjacency),
         adjacency,
         TrustModel.CENTRAL,
         _PUBLIC if parameters.public_transitions else _RELEASED,
-        _STATEMENTS[parameters.counter, parameters.noise],
+        _STATEMENTS[parameters.counter, NoiseLaw(parameters.noise)],
         "rlsvi.lemma9",
         notes=_notes(parameters, adjacency),
         exact_sampler=None if parameters.bits is None else "dpproof.agent",
@@ -110,7 +111,7 @@ def _notes(parameters: BatchedCountsParameters, adjacency: Adjacency) -> tuple[s
     payoffs = (_PAYOFFS,) if adjacency is Adjacency.REWARDS_ONLY else ()
     lattice = () if parameters.bits is None else (_LATTICE,)
     opened = () if parameters.threshold is None else (_OPENED,)
-    return (_MOVED, *payoffs, *lattice, *opened, *((_PURE,) if parameters.noise == "laplace" else ()))
+    return (_MOVED, *payoffs, *lattice, *opened, *((_PURE,) if parameters.noise == NoiseLaw.LAPLACE else ()))
 
 
 def _gaussian(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Profile:
@@ -126,7 +127,7 @@ def _laplace(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Profi
     return PureDP(_total(parameters, adjacency) / exact(parameters.sigma))
 
 
-_GUARANTEES = {"gaussian": _gaussian, "laplace": _laplace}
+_GUARANTEES = {NoiseLaw.GAUSSIAN: _gaussian, NoiseLaw.LAPLACE: _laplace}
 
 
 def _moved(parameters: BatchedCountsParameters, adjacency: Adjacency) -> flint.arb:
@@ -179,7 +180,7 @@ def _calibrate(
 ) -> tuple[BatchedCountsParameters, BatchedCountsParameters]:
     """Return the least sigma that meets (epsilon, delta), and one just below it that does not."""
     _check_relation(parameters, adjacency)
-    if parameters.noise == "laplace":
+    if parameters.noise == NoiseLaw.LAPLACE:
         return _least_laplace(parameters, adjacency, Target(exact(epsilon, "epsilon"), exact(delta, "delta")))
     if parameters.threshold is not None:
         return _least_beside_openings(

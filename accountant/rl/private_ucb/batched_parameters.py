@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpproof.accountant.claims.parameters import EXACT, Choice, Flag, Integers, Parameters, Reals, parameter
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.counting.toeplitz import MOST_LEAVES
 from dpproof.accountant.numbers.enclosures import exact
 
@@ -84,7 +85,10 @@ class BatchedCountsParameters(Parameters):
         Integers(1), "bands", "leading coefficients kept of the square root; all without it", None
     )
     noise: str = parameter(
-        Choice("gaussian", "laplace"), "1", "law of the noise; laplace needs counter tree", "gaussian"
+        Choice(NoiseLaw.GAUSSIAN.value, NoiseLaw.LAPLACE.value),
+        "1",
+        "law of the noise; laplace needs counter tree",
+        NoiseLaw.GAUSSIAN.value,
     )
     most_payoff: float | None = parameter(
         Reals(0, lower_open=True),
@@ -134,7 +138,7 @@ class BatchedCountsParameters(Parameters):
         self._check_openings()
 
     def _check_counter(self) -> None:
-        if self.noise == "laplace" and self.counter != "tree":
+        if self.noise == NoiseLaw.LAPLACE and self.counter != "tree":
             raise ValueError(
                 f"noise ('laplace') needs counter tree, not {self.counter!r}. Use counter='tree' or noise='gaussian'."
             )
@@ -158,7 +162,7 @@ class BatchedCountsParameters(Parameters):
         if self.threshold is None or self.opening_sigma is None:
             missing = "threshold" if self.threshold is None else "opening_sigma"
             raise ValueError(f"{missing} is missing. Give threshold and opening_sigma together, or neither.")
-        if self.noise != "gaussian" or self.counter != "square-root":
+        if self.noise != NoiseLaw.GAUSSIAN or self.counter != "square-root":
             raise ValueError(
                 f"threshold ({self.threshold}) needs counter square-root with noise gaussian, not {self.counter!r} "
                 f"with {self.noise!r}. Leave threshold and opening_sigma out, or change the counter."

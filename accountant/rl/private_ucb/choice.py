@@ -26,6 +26,7 @@ import flint
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.counting.error import node_variance
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import at_least_zero, whole
@@ -226,7 +227,10 @@ def _shapes(
     """Yield all candidates without noise: parameters with noise 1, and the decoder."""
     for base in _batched(unit, cell):
         laplace = replace(
-            base, counter="tree", noise="laplace", cost_factor=_cost_factor(base, cell, laplace=True)
+            base,
+            counter="tree",
+            noise=NoiseLaw.LAPLACE.value,
+            cost_factor=_cost_factor(base, cell, laplace=True),
         )
         yield laplace, "nodes"
         yield laplace, "averaged"
@@ -289,7 +293,7 @@ def _squared(parameters: BatchedCountsParameters, decoder: str, cell: _Cell) -> 
 def _variance(parameters: BatchedCountsParameters, scale: Fraction, unit: Fraction | None) -> Fraction:
     """Return an upper bound on the variance of one noise value; exact without a lattice."""
     widened = scale if unit is None else scale + unit / 2
-    return (1 if parameters.noise == "gaussian" else 2) * widened**2
+    return (1 if parameters.noise == NoiseLaw.GAUSSIAN else 2) * widened**2
 
 
 @lru_cache(maxsize=512)
