@@ -49,6 +49,8 @@ class Built:
 
 
 _BERNSTEIN = math.sqrt(2)
+_LARGEST = 20_000_000
+"""The largest table of SDP-PE. It holds several of them."""
 
 
 def _counted(way: Way) -> Callable[[Task, Wish], Built]:
@@ -90,8 +92,18 @@ def elimination_stream(task: Task, wish: Wish, randomness: Randomness | None) ->
 
 
 def public_model(task: Task) -> PublicModel:
-    """Return the possible transitions of a task. An episode may begin in every state, unless the task says where."""
+    """Return the possible transitions of a task. An episode may begin in every state, unless the task says where.
+
+    Raises:
+        ValueError: the tables for all steps would be too large.
+    """
     S, A = task.states, task.actions.size
+    entries = task.horizon * A * (S + 2) ** 2
+    if entries > _LARGEST:
+        raise ValueError(
+            f"sdp-pe would keep {entries} numbers: one for every step, state, action and next state. It can keep "
+            f"{_LARGEST}. Use private-ucb-vi or dp-ucbvi, which need less."
+        )
     possible = np.zeros((S + 1, A, S + 1), np.bool_)
     cells, branches = np.nonzero(task.rows() >= 0)
     possible[cells // A, cells % A, task.rows()[cells, branches]] = True

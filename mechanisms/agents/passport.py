@@ -16,6 +16,7 @@ import os
 import re
 import zipfile
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path as FilePath
@@ -33,6 +34,8 @@ from dpproof.mechanisms.agents.learner import Weights
 from dpproof.mechanisms.agents.plans import GRAINS
 from dpproof.mechanisms.agents.policy import Policy
 from dpproof.mechanisms.agents.spaces import FiniteSpace
+from dpproof.mechanisms.rl.sdp_pe.constants import TUNED
+from dpproof.mechanisms.rl.sdp_pe.stream import planned_sizes
 
 SCHEMA = 1
 VERSION = metadata.version("dpproof")
@@ -267,11 +270,12 @@ def _policy(path: str | FilePath, weights: NDArray[Any], told: dict[str, Any]) -
 def _check_sizes(path: str | FilePath, told: dict[str, Any], policy: Policy) -> None:
     """Compare the sizes that the accountant used with those of the policy."""
     end = told["mechanism"] != "batched-counts"  # the end of an episode is one more state elsewhere
+    starts = told["algorithm"] == "sdp-pe" and told["releases"][0]["states"] == policy.observations.size + 2
     sizes = {
-        "states": policy.observations.size + end,
+        "states": policy.observations.size + end + starts,
         "actions": policy.actions.size,
         "arms": policy.actions.size,
-        "horizon": policy.horizon,
+        "horizon": policy.horizon + starts,
         "episodes": told["episodes"],
         "rounds": told["episodes"],
         "grains": GRAINS,
@@ -286,6 +290,18 @@ def _check_sizes(path: str | FilePath, told: dict[str, Any], policy: Policy) -> 
         )
         for name in sizes.keys() & release.keys():
             _compare(path, name, release[name], sizes[name])
+    if told["algorithm"] == "sdp-pe":
+        _compare(path, "releases", *_batches(told, sizes))
+
+
+def _batches(told: dict[str, Any], sizes: Mapping[str, int]) -> tuple[list[Any], list[Any]]:
+    """Return the kinds and sizes of SDP-PE's batches, as the passport says and as the schedule plans them."""
+    planned = planned_sizes(
+        told["episodes"], sizes["horizon"], sizes["states"], sizes["actions"], TUNED.first
+    )
+    wanted = [("fine" if shape.rewards else "crude", users) for shape, users in planned]
+    held = [(release.get("release", "fine"), release["users"]) for release in told["releases"]]
+    return sorted(held), sorted(wanted)
 
 
 def _derived(path: str | FilePath, told: dict[str, Any]) -> PrivacyResult:

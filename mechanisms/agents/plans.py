@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -251,7 +251,26 @@ def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
         raise ValueError(
             f"privatizer ({wish.privatizer!r}) needs a delta above 0. Use tree or auto for delta 0."
         )
-    return chosen
+    return _coarse_enough(chosen)
+
+
+def _coarse_enough(parameters: BatchedCountsParameters) -> BatchedCountsParameters:
+    """Return the parameters with so few bits that the noise is at most 2^38 steps of the grid.
+
+    The sampler of noise accepts 2^40 steps. The rest is for the calibration with fewer bits, which changes sigma.
+
+    Raises:
+        ValueError: the noise is too large even for the coarsest grid.
+    """
+    p = parameters
+    if p.counter == "tree" or p.bits is None:
+        return p
+    bits = min(p.bits, math.floor(38 - math.log2(p.sigma * max(1.0, p.cost_factor) * GRAINS)))
+    if bits < 1:
+        raise ValueError(
+            f"sigma ({p.sigma:.3g}) is too large for square-root counters. Use a larger epsilon, or tree counters."
+        )
+    return replace(p, bits=bits)
 
 
 _candidates = lru_cache(maxsize=32)(cheapest_counters)

@@ -274,13 +274,8 @@ class EliminationStream:
         return tuple(self._parameters(*size) for size in sizes)
 
     def _planned(self) -> set[tuple[ReleaseShape, int]]:
-        """Return the sizes of all releases of the run, and their numbers of users."""
-        H, X, A = self._model.steps, self._model.states, self._model.actions
-        found = set[tuple[ReleaseShape, int]]()
-        for stage in schedule(self._episodes, H, self._constants.first):
-            found |= {(ReleaseShape(1, X, A, rewards=False), n) for n in stage.layers if n > 0}
-            found.add((ReleaseShape(H, X, A), stage.fine + stage.auxiliary))
-        return found
+        model = self._model
+        return planned_sizes(self._episodes, model.steps, model.states, model.actions, self._constants.first)
 
     @property
     def _planned_batches(self) -> int:
@@ -361,6 +356,21 @@ class EliminationStream:
         self._releases.append(release)
         self._seen += batch.users
         self._elimination.go_on(*self._answer(release.counts, batch.users))
+
+
+def planned_sizes(
+    episodes: int, steps: int, states: int, actions: int, first: int
+) -> set[tuple[ReleaseShape, int]]:
+    """Return the sizes of all releases of a run, and their numbers of users. The sizes are those of the learner.
+
+    >>> sorted(users for _, users in planned_sizes(12, steps=1, states=2, actions=2, first=2))
+    [2, 4]
+    """
+    found = set[tuple[ReleaseShape, int]]()
+    for stage in schedule(episodes, steps, first):
+        found |= {(ReleaseShape(1, states, actions, rewards=False), n) for n in stage.layers if n > 0}
+        found.add((ReleaseShape(steps, states, actions), stage.fine + stage.auxiliary))
+    return found
 
 
 def _weakest(losses: Sequence[BatchLoss]) -> list[BatchLoss]:

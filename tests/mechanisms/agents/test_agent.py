@@ -466,6 +466,33 @@ def test_sdp_pe_learns_with_users_in_the_shuffle_model(tmp_path: FilePath) -> No
     again.close()
 
 
+@pytest.mark.parametrize("starts", [None, [0]])
+def test_a_passport_of_sdp_pe_names_every_kind_of_batch(tmp_path: FilePath, starts: Any) -> None:
+    """Without its smallest batch the guarantee would be better than it is."""
+    one = small("sdp-pe", episodes=30, epsilon=5, starts=starts)
+    one.save(tmp_path / "agent.npz")
+    assert load_agent(tmp_path / "agent.npz").result is not None
+
+    def shorter(told: dict[str, Any], weights: Any) -> Any:
+        told["releases"] = told["releases"][1:]
+        return weights
+
+    with pytest.raises(PassportError, match="releases"):
+        load_agent(forged(tmp_path / "agent.npz", shorter))
+
+
+def test_tables_that_sdp_pe_cannot_keep_are_rejected() -> None:
+    with pytest.raises(ValueError, match=r"sdp-pe would keep \d+ numbers"):
+        small("sdp-pe", observations=500, horizon=200, support=lambda s, a: [s])
+
+
+@pytest.mark.parametrize("epsilon", [1e-5, 1e-3])
+def test_large_noise_gets_a_coarser_grid(epsilon: float) -> None:
+    one = small(epsilon=epsilon, delta="1e-30", privatizer="square-root")
+    serve(one, 60)
+    assert one.result.epsilon("1e-30").upper <= epsilon
+
+
 def saved(tmp_path: FilePath, **more: Any) -> FilePath:
     one = small(**more)
     serve(one, 50)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import stat
 import threading
 import zipfile
@@ -140,7 +139,6 @@ def test_a_session_shows_nothing_of_its_user() -> None:
     assert repr(user) == "<session of a user, open>"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_agent_stops() -> None:
     one = small()
     one._process += 1  # what os.getpid() differs from after a fork
