@@ -188,7 +188,7 @@ class Agent:
         counted as absent: the place is used up, and nothing of the episode is kept.
 
         Sessions may overlap, also in several threads, unless the algorithm is ``sdp-pe``. A batch is over when so many
-        users have begun, whoever has ended. A user who ends later is counted in the next batch. So neither the policies
+        users have begun, no matter which of them have finished. A user who ends later is counted in the next batch. So neither the policies
         of others nor their batches depend on how long a user takes.
 
         Args:

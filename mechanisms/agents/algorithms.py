@@ -74,6 +74,8 @@ def _counted(way: Way) -> Callable[[Task, Wish], Built]:
 
 
 def _rlsvi(task: Task, wish: Wish) -> Built:
+    if wish.adjacency is not Adjacency.REWARDS_ONLY:
+        raise UnprovedAdjacencyError("rlsvi", wish.adjacency, "An agent has one under rewards-only.")
     sizes = RLSVIParameters(task.states + 1, task.actions.size, task.horizon, task.episodes)
     parameters, _ = accountant_for("rlsvi").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
     return Built("rlsvi", (parameters,), lambda randomness: RLSVILearner(task, parameters, randomness))

@@ -291,7 +291,7 @@ class CountedLearner:
         self._counters, self._planner = counters, planner
         self.overlapping = True
         self.begun = 0
-        """The number of users who have begun. Every batch ends when so many users have begun, whoever has ended."""
+        """The number of users who have begun. It decides when a batch ends, no matter who has finished."""
         self.releases = 0
 
     @property

@@ -38,6 +38,17 @@ def small(**changed):
     return Episodes(**fields | changed)
 
 
+def test_episodes_that_may_have_been_cut_off_do_not_raise_the_bound():
+    """A step costs 1, and every episode was cut off after one of ten steps. The truth is -10."""
+    count = 20_000
+    log = {name: np.zeros(count, int) for name in ("state", "action")}
+    log |= {name: np.arange(count) for name in ("episode", "user")} | {"reward": -np.ones(count)}
+    given = {"states": 1, "actions": 1, "horizon": 10, "epsilon": 1.0, "delta": 1e-6, "adjacency": "replace"}
+    own = read_episodes(log, reward_range=(-1, 0))
+    assert learn(own, **given, seed=0).lower_bound(0) <= -10
+    assert -2 < learn(own, **given, complete=True, seed=0).lower_bound(0) <= -1
+
+
 def test_the_tables_of_a_log_are_counted_by_hand():
     found = counts_of(small(), LogParameters(**SIZES, sigma=1.0))
     expected = np.zeros((3, 2, 2, 3), int)

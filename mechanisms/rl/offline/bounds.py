@@ -37,6 +37,7 @@ class NoisyCounts:
         reward_sigma: standard deviation of the noise on a sum of rewards. It may be 0.
         grid: the distance of two neighbouring points of the public grid, or 0.
         known: whether `rewards` are the expected rewards themselves.
+        lowest: the least that each step after the end of a shorter episode may have earned: 0 if it really ended.
     """
 
     transitions: Floats
@@ -48,6 +49,7 @@ class NoisyCounts:
     reward_sigma: float = 0.0
     grid: float = 0.0
     known: bool = False
+    lowest: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def backward(
 def action_values(counts: NoisyCounts, h: int, following: Floats, confidence: Confidence) -> Floats:
     """Return lower bounds (S, A) on the expected reward of step h plus the mean of the next values `following` (S,).
 
-    After the end of an episode the value is 0.
+    After the end of an episode the value is that of the missing steps, each with `NoisyCounts.lowest`.
     """
     rewards = counts.rewards[h] if counts.known else _mean_reward(counts, h, confidence)
     return np.asarray(rewards + _mean_value(counts, h, following, confidence))
@@ -140,7 +142,7 @@ def _level(counts: NoisyCounts, sets: Floats, visits: Floats, confidence: Confid
 
 
 def _mean_value(counts: NoisyCounts, h: int, following: Floats, confidence: Confidence) -> Floats:
-    values = np.append(following, 0.0)
+    values = np.append(following, counts.lowest * (len(counts.transitions) - 1 - h))
     order = np.argsort(-values, kind="stable")
     top = counts.transitions[h][..., order].cumsum(axis=2)
     size = counts.counted[h][..., order].cumsum(axis=2).astype(np.float64)

@@ -54,7 +54,8 @@ class OfflinePolicy:
         released: the noisy counts. Everything else is computed from them.
         policy: the action of each step and state, an int array (H, S).
         values: lower bounds (H+1, S) on the expected sum of rewards from a step and state on, in units of rewards. All
-            of them hold at once with probability at least 1 - `failure`, over the log and the noise.
+            of them hold at once with probability at least 1 - `failure`, over the log and the noise. The condition is
+            that a logged state explains everything on which both the choice of the action and its outcome depend.
         failure: the largest probability that some lower bound is wrong.
         pessimism: the scale of the bounds with which the policy was chosen. The values always use the scale 1.
     """
@@ -89,13 +90,13 @@ class OfflinePolicy:
         return int(self.policy[_checks.index("step", step, H), _checks.index("state", state, S)])
 
     def lower_bound(self, start: int | ArrayLike) -> float:
-        """Return the lower bound on the value of the policy, in units of rewards.
+        """Return the lower bound on the value of the policy, in units of rewards. `values` has its condition.
 
         Args:
             start: the state in which episodes start, or the probability of each state.
 
         Raises:
-            ValueError: the state does not exist, or the probabilities are none.
+            ValueError: the state does not exist, or ``start`` is not a distribution over the states.
         """
         first = self.values[0]
         if np.ndim(start) == 0:
@@ -136,6 +137,7 @@ def learn(
     variance_aware: bool = True,
     failure: float = 0.05,
     pessimism: float = PESSIMISM,
+    complete: bool = False,
     episodes_per_user: int = 1,
     reward_noise: float = REWARD_NOISE,
     exponent: int = GRID,
@@ -143,8 +145,9 @@ def learn(
 ) -> OfflinePolicy:
     """Return a policy learned from logged episodes under (epsilon, delta)-differential privacy.
 
-    An episode that is shorter than the horizon counts as ended: nothing is earned after it. If your episodes were cut
-    off by a time limit, let the horizon be this limit.
+    The lower bounds need a log whose states explain everything on which both the choice of an action and its outcome
+    depend. If whoever chose the actions saw more than the log holds, the bounds may be far too high. The log cannot show
+    this.
 
     Args:
         episodes: the log. `dpproof.read_episodes` reads files.
@@ -163,6 +166,9 @@ def learn(
         failure: the probability that a lower bound may be wrong.
         pessimism: the scale of the bounds with which the policy is chosen. It does not affect the validity of the
             returned lower bounds.
+        complete: whether every episode that is shorter than the horizon really ended, so that nothing was earned after
+            it. If not, it may have been cut off. The bounds then take the least reward for every missing step, if
+            rewards may be negative.
         episodes_per_user: the largest number of episodes of a user. The noise is proportional to it.
         reward_noise: noise on sums of rewards, in units of the noise on counts.
         exponent: noisy counts are multiples of 2^exponent. Choose it without looking at the data.
@@ -194,7 +200,7 @@ def learn(
     randomness = Randomness.of(seed)
     drawn = release(counts_of(episodes, parameters), parameters, randomness, exponent)
     policy, values = plan(
-        noisy_counts(drawn, map_, known),
+        noisy_counts(drawn, map_, known, complete=complete),
         pessimism=pessimism,
         confidence=Confidence(failure, 1.0, variance_aware),
     )
@@ -211,10 +217,15 @@ def plan(
 
 
 def noisy_counts(
-    drawn: ReleasedCounts | SimulatedCounts, map_: RewardMap, known: Floats | None = None
+    drawn: ReleasedCounts | SimulatedCounts,
+    map_: RewardMap,
+    known: Floats | None = None,
+    *,
+    complete: bool = True,
 ) -> NoisyCounts:
     """Return released counts in the form that planning takes. `known` are known rewards (H, S, A)."""
     p = drawn.parameters
+    least = map_.low if known is None else float(known.min())
     return NoisyCounts(
         drawn.transitions,
         p.counted,
@@ -225,6 +236,7 @@ def noisy_counts(
         p.sigma * p.reward_noise,
         math.ldexp(1.0, drawn.exponent),
         known is not None,
+        0.0 if complete else min(least, 0.0),
     )
 
 

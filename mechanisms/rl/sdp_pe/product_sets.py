@@ -1,14 +1,17 @@
 """Active policies as a product set, so that SDP-PE needs no list of policies.
 
 A product set allows some actions for each step and state, and contains every policy that takes allowed actions. Dynamic
-programming answers all questions of Algorithms 1 to 3 about such a set exactly. The sets of the paper do not have this
-form, and its questions about them are NP-hard. So another rule drops actions. It multiplies the largest probability of
-being in a state at a step by the loss of an action there. The loss is the best value from there, minus the best value
-from there with this action now. If the product is at least the threshold, by the estimates, the action is dropped.
+programming answers the questions of Algorithms 1 to 3 about such a set exactly, except for one: the policy that covers
+the set is found by Newton's method, and its distance from the best one is computed. The sets of the paper do not have
+this form, and its questions about them are NP-hard. So another rule drops actions. It multiplies the largest
+probability of being in a state at a step by the loss of an action there. The loss is the best value from there, minus
+the best value from there with this action now. If the product is at least the threshold, by the estimates, the action
+is dropped.
 
-This rule never drops an optimal action, if the estimates are as precise as the paper's proof says. A product set also
-contains combinations of actions that the paper would drop. The proved regret is larger than that of enumerated policies
-by a factor (XH + 1)/2, for X states and H steps.
+A note argues that this rule never drops an optimal action, if the estimates are as precise as the paper's proof says.
+The constants `TUNED` do not ensure this. A product set also contains combinations of actions that the paper would
+drop. The regret bound of the note is larger than that of enumerated policies by a factor (XH + 1)/2, for X states and
+H steps.
 
 Proofs: docs/notes/sdp_product_sets.md.
 """

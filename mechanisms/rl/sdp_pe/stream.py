@@ -90,7 +90,7 @@ class EliminationStream:
         model: the public knowledge about the environment.
         privatizer: the noise of the shuffle model.
         episodes: number of users of the whole run, at least 3. It must be chosen beforehand.
-        constants: the constants of the algorithm.
+        constants: the constants of the algorithm. The default has no regret guarantee.
         seed: leave it out for a release, which draws from the operating system's entropy. A seed or a generator
             makes a simulation.
         policies: how active policies are stored. `product` stores which actions are allowed in each step and state.
