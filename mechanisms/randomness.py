@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -44,6 +44,40 @@ def system_words(count: int) -> Words:
     return np.frombuffer(os.urandom(8 * count), np.uint64)
 
 
+class RecordedWords:
+    """A source of random 64-bit words of the operating system, which notes each word before it returns it.
+
+    Args:
+        note: function that writes words where they are kept.
+        recorded: words that were noted earlier. They are returned first, in the same order, and not noted again. They
+            must come from an earlier object of this class: with words from elsewhere no guarantee holds.
+
+    >>> noted = []
+    >>> words = RecordedWords(noted.append, [np.zeros(1, np.uint64)])
+    >>> len(words(3)), len(noted[0]), words.left
+    (3, 2, 0)
+    """
+
+    def __init__(self, note: Callable[[Words], None], recorded: Iterable[Words] = ()) -> None:
+        self._note = note
+        rows = list(recorded)
+        self._held: Words = np.concatenate(rows) if rows else np.empty(0, np.uint64)
+
+    @property
+    def left(self) -> int:
+        """The number of recorded words that have not been returned again."""
+        return len(self._held)
+
+    def __call__(self, count: int) -> Words:
+        """Return ``count`` words."""
+        old, self._held = self._held[:count], self._held[count:]
+        if len(old) == count:
+            return old
+        new = system_words(count - len(old))
+        self._note(new)
+        return np.concatenate([old, new])
+
+
 class Entropy(np.random.Generator):
     """A numpy generator whose randomness comes from the operating system.
 
@@ -52,22 +86,32 @@ class Entropy(np.random.Generator):
     never saved.
 
     Args:
-        words: another source of random 64-bit words for the integers, such as one that records words from
-            `os.urandom`.
+        recorded: a source that notes the words of the operating system.
+
+    Raises:
+        TypeError: ``recorded`` is another source of words. Draws from it would be a simulation.
 
     >>> Entropy().integers(0, 6, 4).shape
     (4,)
     """
 
-    def __init__(self, words: WordSource | None = None) -> None:
-        self.words = words or system_words
-        """The source of random 64-bit words."""
+    def __init__(self, recorded: RecordedWords | None = None) -> None:
+        if recorded is not None and type(recorded) is not RecordedWords:
+            raise TypeError(
+                f"recorded ({recorded!r:.80}) must be RecordedWords. Draws from a seed are a simulation."
+            )
+        self._recorded = recorded
         fresh = np.random.SeedSequence(secrets.randbits(_KEY_BITS), pool_size=_KEY_BITS // 32)
         super().__init__(np.random.PCG64DXSM(fresh))
 
+    @property
+    def words(self) -> WordSource:
+        """The source of random 64-bit words. It cannot be changed."""
+        return self._recorded or system_words
+
     def spawn(self, n_children: int) -> list[np.random.Generator]:
         """Return ``n_children`` new generators, each with its own entropy."""
-        return [Entropy(self.words) for _ in range(n_children)]
+        return [Entropy(self._recorded) for _ in range(n_children)]
 
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False

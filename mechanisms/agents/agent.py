@@ -188,8 +188,8 @@ class Agent:
         counted as absent: the place is used up, and nothing of the episode is kept.
 
         Sessions may overlap, also in several threads, unless the algorithm is ``sdp-pe``. A batch is over when so many
-        users have begun, no matter which of them have finished. A user who ends later is counted in the next batch. So neither the policies
-        of others nor their batches depend on how long a user takes.
+        users have begun, no matter which of them have finished. A user who ends later is counted in the next batch. So
+        neither the policies of others nor their batches depend on how long a user takes.
 
         Args:
             person: a name that identifies the user. A person takes part once only. Without a name, the caller promises

@@ -20,7 +20,7 @@ import math
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path as FilePath
 from typing import NamedTuple
@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpproof.mechanisms.agents.learner import Record
-from dpproof.mechanisms.release.words import Words, WordSource
+from dpproof.mechanisms.release.words import Words
 
 _SCHEMA = """
 create table if not exists about (name text primary key, value blob not null);
@@ -254,32 +254,6 @@ def _opened(path: str | FilePath) -> sqlite3.Connection:
         )
         raise JournalError(f"journal ({path}) {rule}.") from error
     return base
-
-
-class RecordedWords:
-    """A source of random 64-bit words that writes each word to a journal before it returns it.
-
-    When a run begins again, it first returns the words of the journal.
-    """
-
-    def __init__(self, journal: Memory, draw: WordSource, recorded: Iterable[Words] = ()) -> None:
-        self._journal, self._draw = journal, draw
-        rows = list(recorded)
-        self._held: Words = np.concatenate(rows) if rows else np.empty(0, np.uint64)
-
-    @property
-    def left(self) -> int:
-        """The number of recorded words that have not been returned again."""
-        return len(self._held)
-
-    def __call__(self, count: int) -> Words:
-        """Return ``count`` words."""
-        old, self._held = self._held[:count], self._held[count:]
-        if len(old) == count:
-            return old
-        new: Words = self._draw(count - len(old))
-        self._journal.words(new)
-        return np.concatenate([old, new])
 
 
 def _packed(record: Record) -> bytes:

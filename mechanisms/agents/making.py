@@ -15,14 +15,13 @@ from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.mechanisms.agents.agent import Agent, Promise, check_environment
 from dpproof.mechanisms.agents.algorithms import ALGORITHMS
-from dpproof.mechanisms.agents.journal import Journal, JournalError, Memory, RecordedWords
+from dpproof.mechanisms.agents.journal import Journal, JournalError, Memory
 from dpproof.mechanisms.agents.passport import VERSION
 from dpproof.mechanisms.agents.plans import PRIVATIZERS, Wish
 from dpproof.mechanisms.agents.presets import PRESETS, Signal
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.agents.task import FOUND, Task, successors_of
-from dpproof.mechanisms.randomness import Entropy, Randomness, Source
-from dpproof.mechanisms.release.words import words_of
+from dpproof.mechanisms.randomness import Entropy, Randomness, RecordedWords, Source
 from dpproof.mechanisms.rl.private_ucb.constants import Constants
 
 
@@ -99,7 +98,7 @@ def agent(
     ]
     low, high = (float(end) for end in reward_range)
     successors = successors_of(spaces[0], spaces[1], support)
-    most = _most_gain(most_reward, low, high)
+    most = _most_gain(most_reward, low, high, horizon)
     first = tuple(map(spaces[0].number, starts or ()))
     found = isinstance(support, str)
     if found:
@@ -142,7 +141,7 @@ def _check_found(algorithm: str, adjacency: Adjacency, delta: Any, privatizer: A
 _FINDING = ("private-ucb-vi", "private-ucb-po", "dp-ucbvi")
 
 
-def _most_gain(most: float | None, low: float, high: float) -> float | None:
+def _most_gain(most: float | None, low: float, high: float, horizon: int) -> float | None:
     """Return the largest sum of gains of an episode; None if it is not limited."""
     if most is None:
         return None
@@ -151,7 +150,7 @@ def _most_gain(most: float | None, low: float, high: float) -> float | None:
             f"most_reward ({most!r}) must be above 0, and reward_range must begin at 0, not {low!r}. Leave most_reward "
             "out if rewards may be negative."
         )
-    return most / high
+    return most / high if most / high < horizon else None
 
 
 def _space(name: str, given: Any, env: Any) -> FiniteSpace:
@@ -211,7 +210,7 @@ def _made(algorithm: str, task: Task, wish: Wish, randomness: Randomness, journa
 
 
 def _resumed(algorithm: str, task: Task, wish: Wish, randomness: Randomness, journal: Journal) -> Agent:
-    words = RecordedWords(journal, words_of(randomness), journal.recorded_words())
+    words = RecordedWords(journal.words, journal.recorded_words())
     found = _made(algorithm, task, _as_before(wish, journal), Randomness(Entropy(words)), journal)
     found.replay(journal.events())
     if words.left:

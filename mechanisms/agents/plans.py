@@ -167,7 +167,7 @@ def plan_of(task: Task, p: BatchedCountsParameters) -> Plan:
 
     def bank(counters: int, units: int, draw: Callable[[int], Ints]) -> Sums:
         if tree:
-            return TreeSums(p.batches, counters, draw)
+            return TreeSums(p.batches, counters, draw, task.episodes * task.horizon * units)
         return LatticeSums(column, counters, task.episodes * task.horizon * units, draw)
 
     one = TreeSums(p.batches, 1, _silent) if tree else LatticeSums(column, 1, 1, _silent)

@@ -121,8 +121,10 @@ class TreeSums:
     ([[4.0], [7.0]], [7.0])
     """
 
-    def __init__(self, leaves: int, counters: int, draw: Callable[[int], Ints]) -> None:
+    def __init__(self, leaves: int, counters: int, draw: Callable[[int], Ints], most: int = 0) -> None:
         self._leaves, self._draw = at_least("leaves", leaves, 1), draw
+        if most >= _WHOLE:
+            raise ValueError(f"most ({most}) must be below 2^53, because doubles would round larger sums")
         self._leaf = np.zeros(at_least("counters", counters, 1))
         self._nodes: list[tuple[int, Floats, Floats]] = []  # level, true sum, estimate
         self.time = 0

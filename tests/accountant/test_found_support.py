@@ -277,3 +277,28 @@ def test_failure_in_closed_form_is_the_composition_with_approximate_privacy():
     assert WithFailure(GaussianDP(1), 1).epsilon("0.9").upper == math.inf
     with pytest.raises(ValueError, match="failure"):
         WithFailure(GaussianDP(1), 2)
+
+
+@pytest.mark.parametrize(
+    ("opening_sigma", "threshold", "least"), [(1e-3, 1, 1.0), (1e-300, 2, 0.0), (1e-300, 1 << 62, 0.0)]
+)
+def test_openings_that_are_certain_or_impossible_have_a_bound(
+    opening_sigma: float, threshold: int, least: float
+) -> None:
+    """The failure probability is a number in [0, 1] also where its enclosure reaches an end."""
+    given = BatchedCountsParameters(
+        6,
+        2,
+        20,
+        1000,
+        sigma=9.0,
+        cap=1,
+        opening_sigma=opening_sigma,
+        threshold=threshold,
+        bits=16,
+        grains=1024,
+    )
+    found = failure_probability(given)
+    assert 0 <= found.lower <= found.upper <= 1
+    assert found.upper >= least
+    assert account(given, Adjacency.REPLACE).guarantee.delta(5).upper >= found.lower

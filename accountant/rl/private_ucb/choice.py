@@ -27,6 +27,7 @@ import flint
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.counting.error import node_variance
 from dpproof.accountant.counting.noise import NoiseLaw
+from dpproof.accountant.counting.toeplitz import MOST_LEAVES
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import at_least_zero, whole
@@ -155,6 +156,7 @@ def cheapest_counters(
         horizon,
         episodes,
         1.0,
+        every=1 + (episodes - 2) // MOST_LEAVES if episodes > 1 else 1,
         pooled=pooled,
         most_payoff=most_payoff,
         public_transitions=public,

@@ -42,7 +42,8 @@ def failure_probability(parameters: BatchedCountsParameters) -> Bound:
     if parameters.threshold is None or parameters.opening_sigma is None:
         raise ValueError("threshold (None) must be given. Without it every transition has a counter.")
     with precision(_BITS):
-        return bound_of(failure_of(parameters, parameters.threshold))
+        found = bound_of(failure_of(parameters, parameters.threshold))
+        return Bound(max(found.lower, 0.0), found.upper)
 
 
 def failure_of(parameters: BatchedCountsParameters, threshold: int) -> flint.arb:
@@ -54,5 +55,7 @@ def failure_of(parameters: BatchedCountsParameters, threshold: int) -> flint.arb
     worst = flint.arb(0)
     for count in {1, cap}:
         passed = normal_tail(arb_of((threshold - Fraction(1, 2) - count) / sigma))
+        if not passed < 1:  # the enclosure reaches 1, and so does the result
+            return flint.arb(1)
         worst = worst.max(-(-passed).log1p() / count)
     return -(-total * worst).expm1()

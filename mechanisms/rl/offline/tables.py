@@ -146,8 +146,8 @@ def learn(
     """Return a policy learned from logged episodes under (epsilon, delta)-differential privacy.
 
     The lower bounds need a log whose states explain everything on which both the choice of an action and its outcome
-    depend. If whoever chose the actions saw more than the log holds, the bounds may be far too high. The log cannot show
-    this.
+    depend. If whoever chose the actions saw more than the log holds, the bounds may be far too high. The log cannot
+    show this.
 
     Args:
         episodes: the log. `dpproof.read_episodes` reads files.

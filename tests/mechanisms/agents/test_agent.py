@@ -347,7 +347,7 @@ def test_a_draw_that_fails_is_undone_and_stops_the_agent(
         if len(noted) == 2:
             raise OSError("the disk is full")
 
-    monkeypatch.setattr(one._journal, "words", words)
+    monkeypatch.setattr(one._randomness.generator.words, "_note", words)
     with pytest.raises(JournalError, match="stopped after an error"):
         serve(one, 2)
     with pytest.raises(JournalError, match="stopped after an error"):

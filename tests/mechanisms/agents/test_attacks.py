@@ -17,6 +17,9 @@ from dpproof import PassportError, UserSeenError, agent, load_agent
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.mechanisms.agents.agent import Agent
 from dpproof.mechanisms.agents.journal import JournalError
+from dpproof.mechanisms.counting.lattice import TreeSums
+from dpproof.mechanisms.randomness import Entropy
+from dpproof.mechanisms.release.words import seeded_words
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpproof.mechanisms.agents.making.SwampedWarning")
 
@@ -319,3 +322,26 @@ def test_a_zip_bomb_is_refused_by_its_size(tmp_path: FilePath, monkeypatch: pyte
     monkeypatch.setattr(np, "load", lambda *_, **__: pytest.fail("the file was unpacked"))
     with pytest.raises(PassportError, match="at most"):
         load_agent(file)
+
+
+def test_a_seed_cannot_pose_as_entropy() -> None:
+    with pytest.raises(TypeError, match="must be RecordedWords"):
+        Entropy(seeded_words(np.random.default_rng(7)))  # type: ignore[arg-type] # the mistake
+    with pytest.raises(AttributeError):
+        Entropy().words = seeded_words(np.random.default_rng(7))  # type: ignore[misc] # the mistake
+
+
+def test_a_limit_on_rewards_that_no_episode_reaches_is_no_limit() -> None:
+    one = small(most_reward=1e300)
+    play(one)
+    assert one.task.most_gain is None
+
+
+def test_ten_million_users_are_possible() -> None:
+    one = small(episodes=10**7)
+    assert one.result.epsilon("1e-5").upper <= 20
+
+
+def test_tree_sums_that_doubles_would_round_are_rejected() -> None:
+    with pytest.raises(ValueError, match=r"below 2\^53"):
+        TreeSums(1, 1, lambda n: np.zeros(n, np.int64), most=1 << 53)
