@@ -83,6 +83,10 @@ ERRORS = {
     "CoqError": "dpproof.proofs_check.coq.compiler:CoqError",
     "PageError": "dpproof.proofs_check.page:PageError",
     "StepError": "dpproof.proofs_check.blocks:StepError",
+    "UserSeenError": "dpproof.mechanisms.agents.agent:UserSeenError",
+    "BudgetSpentError": "dpproof.mechanisms.agents.agent:BudgetSpentError",
+    "JournalError": "dpproof.mechanisms.agents.journal:JournalError",
+    "PassportError": "dpproof.mechanisms.agents.passport:PassportError",
 }
 """Errors, each with the place of its definition."""
 VERDICTS = {

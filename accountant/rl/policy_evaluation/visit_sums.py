@@ -15,7 +15,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -28,6 +27,7 @@ from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.noise.gaussian import ACCOUNTANT as GAUSSIAN
 from dpproof.accountant.noise.gaussian import GaussianParameters, mu
+from dpproof.accountant.numbers.arithmetic import cache
 from dpproof.accountant.numbers.enclosures import arb_of, precision, round_up
 
 Floats = NDArray[np.float64]
