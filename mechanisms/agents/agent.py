@@ -25,7 +25,8 @@ from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.profile import WorstOf
 from dpproof.mechanisms.agents.interrupts import held_back
 from dpproof.mechanisms.agents.journal import Event, JournalError, Memory
-from dpproof.mechanisms.agents.learner import Floats, Learner, Path, Record, Weights
+from dpproof.mechanisms.agents.gradient_sums import as_released
+from dpproof.mechanisms.agents.learner import Chances, Floats, Learner, Path, Record
 from dpproof.mechanisms.agents.policy import Policy
 from dpproof.mechanisms.agents.session import Session
 from dpproof.mechanisms.agents.task import Task
@@ -76,6 +77,8 @@ def weakest(
         adjacency: the neighbouring relation.
     """
     found = [account(mechanism, adjacency=adjacency, **one) for one in releases]
+    if mechanism == "gaussian":  # the only agents that release by it are those of policy gradients
+        found = list(map(as_released, found))
     if len(found) == 1:
         return found[0]
     guarantee = WorstOf(tuple(dict.fromkeys(one.guarantee for one in found)))
@@ -248,7 +251,7 @@ class Agent:
             self._journal.end(digest, record)
             self._end(record)
 
-    def _present(self) -> Weights:
+    def _present(self) -> Chances:
         """Return the present policy. Some learners draw noise for it."""
         with self._drawing():
             return self._learner.weights
@@ -369,15 +372,14 @@ def check_environment(task: Task, env: Any) -> None:
     Raises:
         ValueError: the message names the value, the rule and the remedy.
     """
-    from dpproof.mechanisms.agents.spaces import FiniteSpace
-
     for name, wanted, space in (
         ("observation", task.observations, env.observation_space),
         ("action", task.actions, env.action_space),
     ):
-        if hasattr(space, "n") and FiniteSpace.of(name, space).values != wanted.values:
+        if not wanted.fits(space):
             raise ValueError(
-                f"the {name} space of env ({space}) must be the declared one with {wanted.size} values"
+                f"the {name} space of env ({space}) must be the declared one with {wanted.size} "
+                f"{'values' if wanted.end == wanted.size else 'numbers'}"
             )
     limit = getattr(getattr(env, "spec", None), "max_episode_steps", None)
     if limit is not None and limit > task.horizon:

@@ -19,7 +19,11 @@ from dpproof.mechanisms.agents.counted import (
     Planner,
     Way,
 )
+from dpproof.mechanisms.agents.gradient_learner import GradientLearner
+from dpproof.mechanisms.agents.gradient_sums import GradientSums, least_noise, noise_of
+from dpproof.mechanisms.agents.gradients import check_torch
 from dpproof.mechanisms.agents.learner import Learner
+from dpproof.mechanisms.agents.network import size_of
 from dpproof.mechanisms.agents.others import EliminationLearner, RLSVILearner, ThompsonLearner
 from dpproof.mechanisms.agents.plans import (
     Wish,
@@ -133,6 +137,23 @@ def _sdp_pe(task: Task, wish: Wish) -> Built:
     )
 
 
+def _policy_gradient(task: Task, wish: Wish) -> Built:
+    check_torch()
+    constants, size = wish.constants, size_of(wish.constants.widths(task))
+    parameters = least_noise(wish.adjacency, wish.epsilon, wish.delta)
+
+    def learner(randomness: Randomness) -> Learner:
+        words = words_of(randomness)
+        return GradientLearner(task, constants, GradientSums(size, noise_of(parameters, words)), words)
+
+    noise = parameters.sigma * math.sqrt(size * constants.batches)
+    signal = Signal(
+        task.episodes, task.episodes, noise, 0.0, "all sums of gradients together", "the sum of their norms",
+        "a smaller network, or fewer batches",
+    )  # fmt: skip
+    return Built("gaussian", (parameters,), learner, signal)
+
+
 ALGORITHMS: Mapping[str, Callable[[Task, Wish], Built]] = {
     "private-ucb-vi": _counted(Way.GREEDY),
     "private-ucb-po": _counted(Way.MIRROR),
@@ -140,6 +161,7 @@ ALGORITHMS: Mapping[str, Callable[[Task, Wish], Built]] = {
     "rlsvi": _rlsvi,
     "sdp-pe": _sdp_pe,
     "thompson": _thompson,
+    "policy-gradient": _policy_gradient,
 }
 """The builders of agents by the algorithm's name."""
 _OF_COUNTS = ("batched-counts", "local-counts")
@@ -150,5 +172,6 @@ MECHANISMS: Mapping[str, tuple[str, ...]] = {
     "rlsvi": ("rlsvi",),
     "sdp-pe": ("shuffled-batch",),
     "thompson": ("thompson",),
+    "policy-gradient": ("gaussian",),
 }
 """The mechanisms that each algorithm may release by."""

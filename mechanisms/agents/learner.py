@@ -14,17 +14,33 @@ Floats = NDArray[np.float64]
 Weights = NDArray[np.float32]
 
 
+class Chances(Protocol):
+    """Interface of a policy: probabilities of actions for each step and observation.
+
+    It is an array (H, S, A), or a network that computes one row of such an array when it is asked for.
+    """
+
+    def __len__(self) -> int:
+        """Return the number of steps H."""
+        ...
+
+    def __getitem__(self, place: tuple[int, Any], /) -> Any:
+        """Return the probabilities of the actions at a step for an observation, as its space numbers it."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Path:
     """One user's episode of n steps, with n at most the horizon H.
 
     Attributes:
-        states: int64 (n + 1,), the numbers of the observations. The last one is S if the episode ended there.
+        states: int64 (n + 1,), the numbers of the observations. The last one is S if the episode ended there. If
+            observations are vectors of d real numbers: float64 (n + 1, d), and the last row is NaN if it ended there.
         actions: int64 (n,), the numbers of the actions.
         gains: float64 (n,), the rewards as numbers in [0, 1].
     """
 
-    states: Ints
+    states: NDArray[Any]
     actions: Ints
     gains: Floats
 
@@ -47,15 +63,15 @@ class Learner(Protocol):
     """
 
     @property
-    def weights(self) -> Weights:
-        """The present policy: probabilities (H, S, A) of actions. A new array is made when the policy changes."""
+    def weights(self) -> Chances:
+        """The present policy: probabilities of actions. A new object is made when the policy changes."""
         ...
 
     def begin(self) -> None:
         """Note that a user begins an episode. Counts are released at such moments only, before the user's policy."""
         ...
 
-    def for_user(self) -> Weights:
+    def for_user(self) -> Chances:
         """Return the policy of a user who begins an episode now. It is the present one unless the learner explores."""
         ...
 

@@ -45,14 +45,14 @@ class Wish:
     Attributes:
         adjacency: the neighbouring relation.
         epsilon, delta: the guarantee that the whole run must have.
-        constants: the constants of optimistic learning.
+        constants: the constants of the algorithm, of the type of its preset.
         privatizer: how counts are made private: a name of `PRIVATIZERS`, or parameters of ``batched-counts``.
     """
 
     adjacency: Adjacency
     epsilon: Any
     delta: Any
-    constants: Constants
+    constants: Any
     privatizer: Any = "auto"
 
 

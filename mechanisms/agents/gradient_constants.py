@@ -1,0 +1,65 @@
+"""The constants of policy gradients, which change how well an agent learns and never its guarantee."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dpproof.mechanisms import _checks
+from dpproof.mechanisms.agents.network import LARGEST, size_of
+from dpproof.mechanisms.agents.task import Task
+
+
+@dataclass(frozen=True)
+class GradientConstants:
+    """Constants of policy gradients. None of them changes the guarantee. Choose them without looking at users' data.
+
+    Attributes:
+        hidden: the numbers of units of the hidden layers of the network.
+        batches: the number of batches. Each has as many users as fit, at least 1.
+        clip_norm: gradients are clipped to this L2 norm.
+        learning_rate: the step size of Adam in the first batch. It falls to 0 in the last one.
+        momentum: Adam's factor for averages of gradients, in [0, 1).
+        discount: the discount factor of later rewards, in [0, 1).
+        value_weight: the weight of the error of the estimated gains in the gradient.
+
+    >>> GradientConstants(clip_norm=0.0)
+    Traceback (most recent call last):
+    ValueError: clip_norm (0.0) must be a finite number above 0
+    """
+
+    hidden: tuple[int, ...] = (16,)
+    batches: int = 50
+    clip_norm: float = 0.05
+    learning_rate: float = 0.05
+    momentum: float = 0.9
+    discount: float = 0.99
+    value_weight: float = 0.1
+
+    def __post_init__(self) -> None:
+        for width in self.hidden:
+            _checks.at_least("hidden", width, 1)
+        _checks.at_least("batches", self.batches, 1)
+        for name in ("clip_norm", "learning_rate", "value_weight"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name} ({getattr(self, name)!r}) must be a finite number above 0")
+        for name in ("momentum", "discount"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} ({getattr(self, name)!r}) must be in [0, 1)")
+
+    def widths(self, task: Task) -> tuple[int, ...]:
+        """Return the widths of the network for a task.
+
+        Raises:
+            ValueError: the network would be too large.
+        """
+        found = (task.observations.size, *self.hidden, task.actions.size)
+        if size_of(found) > LARGEST:
+            raise ValueError(
+                f"hidden ({self.hidden}) makes a network of {size_of(found)} numbers, but at most {LARGEST} are possible"
+            )
+        return found
+
+    def every(self, task: Task) -> int:
+        """Return the number of users of a batch."""
+        return max(1, task.episodes // self.batches)
