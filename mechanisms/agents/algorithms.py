@@ -21,7 +21,6 @@ from dpproof.mechanisms.agents.counted import (
 )
 from dpproof.mechanisms.agents.gradient_learner import GradientLearner
 from dpproof.mechanisms.agents.gradient_sums import GradientSums, least_noise, noise_of
-from dpproof.mechanisms.agents.gradients import check_torch
 from dpproof.mechanisms.agents.learner import Learner
 from dpproof.mechanisms.agents.network import size_of
 from dpproof.mechanisms.agents.others import EliminationLearner, RLSVILearner, ThompsonLearner
@@ -138,8 +137,8 @@ def _sdp_pe(task: Task, wish: Wish) -> Built:
 
 
 def _policy_gradient(task: Task, wish: Wish) -> Built:
-    check_torch()
-    constants, size = wish.constants, size_of(wish.constants.widths(task))
+    constants = wish.constants
+    size = size_of(constants.widths(task.observations.size, task.actions.size))
     parameters = least_noise(wish.adjacency, wish.epsilon, wish.delta)
 
     def learner(randomness: Randomness) -> Learner:

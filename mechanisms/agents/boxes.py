@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from dpproof.mechanisms.agents.learner import Floats
 from dpproof.mechanisms.agents.spaces import FiniteSpace
+
+SPAN = 3.0
+"""Numbers are scaled to [-SPAN, SPAN], because most observations stay far from their limits."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,7 @@ class BoxSpace:
 
     >>> space = BoxSpace((-2.0, 0.0), (2.0, 10.0))
     >>> space.number([1.0, 25.0]), space.size
-    ((0.5, 1.0), 2)
+    ((1.5, 3.0), 2)
 
     Raises:
         ValueError: the limits are not finite, or a lower limit is not below its upper limit.
@@ -75,7 +80,7 @@ class BoxSpace:
         return (math.nan,) * self.size
 
     def number(self, value: Any) -> tuple[float, ...]:
-        """Return an observation as n numbers in [-1, 1]: -1 for the lower limits, 1 for the upper ones.
+        """Return an observation as n numbers in [-SPAN, SPAN], which stand for the lower and the upper limits.
 
         Raises:
             ValueError: the value is no vector of n real numbers, or one of them is NaN.
@@ -85,10 +90,17 @@ class BoxSpace:
             raise ValueError(
                 f"observation ({value!r:.80}) must be a vector of {self.size} real numbers, none of them NaN"
             )
-        low, high = np.array(self.low), np.array(self.high)
-        inside = np.clip(found, low, high)
-        scaled = np.clip(2 * ((inside - low) / (high - low)) - 1, -1.0, 1.0)
-        return tuple(scaled.tolist())
+        return tuple(self.scaled(found).tolist())
+
+    def scaled(self, values: Floats) -> Floats:
+        """Return vectors (..., n) with each number cut to its limits and scaled to [-SPAN, SPAN]."""
+        low, width = self._scale
+        found: Floats = SPAN * (2 * ((values - low) / width).clip(0.0, 1.0) - 1)
+        return found
+
+    @cached_property
+    def _scale(self) -> tuple[Floats, Floats]:
+        return np.array(self.low), np.array(self.high) - np.array(self.low)
 
     def fits(self, space: Any) -> bool:
         """Return whether the observations of a Gymnasium space are vectors of n numbers."""

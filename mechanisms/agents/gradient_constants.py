@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.agents.network import LARGEST, size_of
-from dpproof.mechanisms.agents.task import Task
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class GradientConstants:
     ValueError: clip_norm (0.0) must be a finite number above 0
     """
 
-    hidden: tuple[int, ...] = (16,)
+    hidden: tuple[int, ...] = (32,)
     batches: int = 50
     clip_norm: float = 0.05
     learning_rate: float = 0.05
@@ -37,6 +36,7 @@ class GradientConstants:
     value_weight: float = 0.1
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "hidden", tuple(self.hidden))
         for width in self.hidden:
             _checks.at_least("hidden", width, 1)
         _checks.at_least("batches", self.batches, 1)
@@ -47,19 +47,19 @@ class GradientConstants:
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} ({getattr(self, name)!r}) must be in [0, 1)")
 
-    def widths(self, task: Task) -> tuple[int, ...]:
-        """Return the widths of the network for a task.
+    def widths(self, inputs: int, actions: int) -> tuple[int, ...]:
+        """Return the widths of a network for observations of so many numbers.
 
         Raises:
             ValueError: the network would be too large.
         """
-        found = (task.observations.size, *self.hidden, task.actions.size)
+        found = (inputs, *self.hidden, actions)
         if size_of(found) > LARGEST:
             raise ValueError(
                 f"hidden ({self.hidden}) makes a network of {size_of(found)} numbers, but at most {LARGEST} are possible"
             )
         return found
 
-    def every(self, task: Task) -> int:
+    def every(self, episodes: int) -> int:
         """Return the number of users of a batch."""
-        return max(1, task.episodes // self.batches)
+        return max(1, episodes // self.batches)

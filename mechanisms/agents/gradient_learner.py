@@ -42,7 +42,8 @@ class GradientLearner:
         self.overlapping = True
         self.begun = self.releases = 0
         self._task, self._constants, self._sums = task, constants, sums
-        self._widths, self._every = constants.widths(task), constants.every(task)
+        self._widths = constants.widths(task.observations.size, task.actions.size)
+        self.every = constants.every(task.episodes)
         self._numbers = first_numbers(self._widths, words)
         self._mean, self._square = np.zeros_like(self._numbers), np.zeros_like(self._numbers)
         self._network = self._published()
@@ -58,8 +59,8 @@ class GradientLearner:
 
     def begin(self) -> None:
         """Note that a user begins. If the present batch is over, release its sum and update the policy."""
-        if self.begun and self.begun % self._every == 0:
-            self._improve(self._sums.close() / (ONE * self._every))
+        if self.begun and self.begun % self.every == 0:
+            self._improve(self._sums.close() / (ONE * self.every))
             self.releases += 1
             self._network = self._published()
         self.begun += 1
@@ -100,5 +101,5 @@ class GradientLearner:
         self._square = _SQUARES * self._square + (1 - _SQUARES) * gradient**2
         mean = self._mean / (1 - c.momentum**time)
         spread = np.sqrt(self._square / (1 - _SQUARES**time)) + _TINY
-        left = max(0.0, 1 - self.releases * self._every / self._task.episodes)
+        left = max(0.0, 1 - self.releases * self.every / self._task.episodes)
         self._numbers = self._numbers - c.learning_rate * left * mean / spread

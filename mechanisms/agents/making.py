@@ -55,7 +55,7 @@ def agent(
 
     Args:
         algorithm: ``private-ucb-vi``, ``private-ucb-po``, ``dp-ucbvi``, ``rlsvi``, ``sdp-pe``, ``thompson`` or
-            ``policy-gradient``, which needs the extra ``torch``.
+            ``policy-gradient``.
         env: a Gymnasium environment, whose spaces the agent takes. Or give ``observations`` and ``actions``.
         episodes: the number of users, one episode each.
         horizon: the largest number of steps of an episode.
@@ -127,7 +127,8 @@ def _constants(algorithm: str, given: Any) -> Constants | GradientConstants:
         return usual
     if type(given) is not type(usual):
         raise ValueError(f"constants ({given!r:.80}) must be {type(usual).__name__} for {algorithm}")
-    return given  # type: ignore[no-any-return] # the type was compared
+    found: Constants | GradientConstants = given
+    return found
 
 
 def _check_unused(algorithm: str, privatizer: Any, **given: Any) -> None:

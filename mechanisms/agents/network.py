@@ -57,10 +57,7 @@ class Network:
 
     def __getitem__(self, place: tuple[int, Any]) -> Floats:
         """Return the probabilities of the actions at a step, counted from 0, for a scaled observation."""
-        scores = self.outputs(np.asarray(place[1]))[: self.widths[-1]]
-        chances = np.exp(scores - scores.max())
-        found: Floats = chances / chances.sum()
-        return found
+        return softmax(self.outputs(np.asarray(place[1]))[:-1])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return the numbers of the network."""
@@ -69,7 +66,7 @@ class Network:
     @cached_property
     def layers(self) -> list[tuple[Floats, Floats]]:
         """The matrix and the offsets of each layer."""
-        return [(matrix, offsets) for matrix, offsets in split(self.numbers.astype(np.float64), self.widths)]
+        return list(split(self.numbers.astype(np.float64), self.widths))
 
     def outputs(self, seen: Floats) -> Floats:
         """Return the last layer (..., actions + 1) for scaled observations (..., inputs)."""
@@ -77,6 +74,18 @@ class Network:
         for weights, shifts in hidden:
             seen = np.tanh(seen @ weights + shifts)
         return seen @ matrix + offsets
+
+
+def hidden_of(policy: Any) -> list[int] | None:
+    """Return the widths of the hidden layers of a network; None for a policy that is a table."""
+    return list(policy.widths[1:-1]) if isinstance(policy, Network) else None
+
+
+def softmax(scores: Floats) -> Floats:
+    """Return probabilities that are proportional to exp(score), along the last axis."""
+    sizes = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    found: Floats = sizes / sizes.sum(axis=-1, keepdims=True)
+    return found
 
 
 def shapes(widths: Sequence[int]) -> list[tuple[int, int]]:
@@ -93,8 +102,8 @@ def size_of(widths: Sequence[int]) -> int:
     return sum((inputs + 1) * outputs for inputs, outputs in shapes(widths))
 
 
-def split(numbers: Any, widths: Sequence[int]) -> Iterator[tuple[Any, Any]]:
-    """Yield the matrix and the offsets of each layer, as views of one vector: an array or a tensor."""
+def split(numbers: NDArray[Any], widths: Sequence[int]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """Yield the matrix and the offsets of each layer, as views of one vector."""
     place = 0
     for inputs, outputs in shapes(widths):
         middle = place + inputs * outputs
