@@ -231,6 +231,7 @@ FORGED: dict[str, Any] = {
     "observations": 10**12,
     "actions": ["a", "a"],
     "policy": "0" * 64,
+    "hidden": [2],
 }
 
 
