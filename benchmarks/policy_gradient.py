@@ -70,9 +70,7 @@ def learner_of(
     )  # fmt: skip
     found: Any = made._learner
     if epsilon is None:
-        found._sums = GradientSums(
-            found.weights.numbers.size, lambda count: np.zeros(count, np.int64)
-        )
+        found._sums = GradientSums(found.weights.numbers.size, lambda count: np.zeros(count, np.int64))
     return made.task, found
 
 

@@ -1,8 +1,8 @@
 """Test cases of the private sums of policy gradients: the code that agents run, and one fault at a time.
 
-A run has two batches. All users of the first batch are given by their gradients before clipping; the second batch has
-users of whom only the changed one could be seen, and nobody else adds to it. The clipping, the sums and the noise are
-those of `dpproof.mechanisms.agents.gradient_sums`. The noise comes from a given generator, so all draws are simulations.
+A run has two batches. The users of the first batch are given by their gradients before clipping. Nobody adds to the
+second batch unless a fault does. The clipping, the sums and the noise are those that agents run
+(`dpproof.mechanisms.agents.gradient_sums`). The noise comes from a given generator, so all draws are simulations.
 """
 
 from __future__ import annotations
@@ -73,12 +73,17 @@ class GradientRuns:
         return np.hstack(found)
 
 
+def _whole(vector: Floats) -> Ints:
+    found: Ints = np.rint(vector * ONE).astype(np.int64)
+    return found
+
+
 class ClipForgotten(GradientRuns):
     """Fault: gradients are not clipped."""
 
     def vector(self, gradient: tuple[float, ...]) -> Ints:
         """Return the whole gradient."""
-        return np.rint(np.array(gradient) * ONE).astype(np.int64)
+        return _whole(np.array(gradient))
 
 
 class ClippedByLargestEntry(GradientRuns):
@@ -86,7 +91,7 @@ class ClippedByLargestEntry(GradientRuns):
 
     def vector(self, gradient: tuple[float, ...]) -> Ints:
         """Return the gradient with entries in [-1, 1]."""
-        return np.rint(np.clip(gradient, -1, 1) * ONE).astype(np.int64)
+        return _whole(np.clip(np.array(gradient), -1, 1))
 
 
 class CountedTwice(GradientRuns):

@@ -23,9 +23,9 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.profile import WorstOf
+from dpproof.mechanisms.agents.gradient_sums import as_released
 from dpproof.mechanisms.agents.interrupts import held_back
 from dpproof.mechanisms.agents.journal import Event, JournalError, Memory
-from dpproof.mechanisms.agents.gradient_sums import as_released
 from dpproof.mechanisms.agents.learner import Chances, Floats, Learner, Path, Record
 from dpproof.mechanisms.agents.policy import Policy
 from dpproof.mechanisms.agents.session import Session

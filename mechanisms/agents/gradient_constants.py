@@ -56,7 +56,8 @@ class GradientConstants:
         found = (inputs, *self.hidden, actions)
         if size_of(found) > LARGEST:
             raise ValueError(
-                f"hidden ({self.hidden}) makes a network of {size_of(found)} numbers, but at most {LARGEST} are possible"
+                f"hidden ({self.hidden}) makes a network of {size_of(found)} numbers, but at most {LARGEST} are "
+                "possible. Use fewer units."
             )
         return found
 

@@ -98,26 +98,43 @@ def agent(
     if algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm ({algorithm!r}) {one_of(algorithm, ALGORITHMS)}")
     _budget(epsilon, delta)
-    chosen = _constants(algorithm, constants)
-    low, high = (float(end) for end in reward_range)
+    relation, chosen = Adjacency.of(adjacency), _constants(algorithm, constants)
     acts = FiniteSpace.of("action", _space("action", actions, env))
     seen = _space("observation", observations, env)
+    low, high = (float(end) for end in reward_range)
+    rest = (acts, horizon, episodes, low, high)
     if isinstance(chosen, GradientConstants):
-        _check_unused(algorithm, support=support, starts=starts, most_reward=most_reward, privatizer=privatizer)
-        task = Task(BoxSpace.of("observation", seen), acts, horizon, episodes, low, high)
+        _check_unused(
+            algorithm, support=support, starts=starts, most_reward=most_reward, privatizer=privatizer
+        )
+        task = Task(BoxSpace.of("observation", seen), *rest)
     else:
-        sees = FiniteSpace.of("observation", seen)
-        successors = successors_of(sees, acts, support)
-        most = _most_gain(most_reward, low, high, horizon)
-        first = tuple(map(sees.number, starts or ()))
-        found = isinstance(support, str)
-        if found:
-            _check_found(algorithm, Adjacency.of(adjacency), delta, privatizer)
-        task = Task(sees, acts, horizon, episodes, low, high, successors, most, first, found)
+        task = _with_tables(FiniteSpace.of("observation", seen), rest, support, most_reward, starts)
+    if task.found:
+        _check_found(algorithm, relation, delta, privatizer)
     if env is not None:
         check_environment(task, env)
-    wish = Wish(Adjacency.of(adjacency), epsilon, delta, chosen, privatizer)
+    wish = Wish(relation, epsilon, delta, chosen, privatizer)
     return _begun(algorithm, task, wish, Randomness.of(seed), journal)
+
+
+def _with_tables(
+    seen: FiniteSpace,
+    rest: tuple[FiniteSpace, int, int, float, float],
+    support: Any,
+    most_reward: float | None,
+    starts: Any,
+) -> Task:
+    """Return a task with a finite set of observations, and with what is declared about them."""
+    actions, horizon, _, low, high = rest
+    return Task(
+        seen,
+        *rest,
+        successors=successors_of(seen, actions, support),
+        most_gain=_most_gain(most_reward, low, high, horizon),
+        starts=tuple(map(seen.number, starts or ())),
+        found=isinstance(support, str),
+    )
 
 
 def _constants(algorithm: str, given: Any) -> Constants | GradientConstants:
@@ -136,7 +153,9 @@ def _check_unused(algorithm: str, privatizer: Any, **given: Any) -> None:
     used = [name for name, value in given.items() if value is not None]
     used += ["privatizer"] if privatizer != "auto" else []
     if used:
-        raise ValueError(f"{', '.join(used)} must be left out for {algorithm}, which keeps no tables of counts")
+        raise ValueError(
+            f"{', '.join(used)} must be left out for {algorithm}, which keeps no tables of counts"
+        )
 
 
 def _budget(epsilon: Any, delta: Any) -> None:

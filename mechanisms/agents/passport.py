@@ -1,9 +1,9 @@
 """Passports: files with an agent's policy and its guarantee, which may be published.
 
 A passport is an npz file with two arrays. ``policy`` is the float32 array (H, S, A) of action probabilities, or the
-numbers of a network, and ``passport`` is a JSON text. It holds no user's data and no seed. Whoever reads it can compute the guarantee again
-from its fields, and compare the policy with its hash. Who wrote it cannot be checked: a passport that is made up
-consistently is accepted. Sign the file if that matters.
+numbers of a network. ``passport`` is a JSON text. It holds no user's data and no seed. Whoever reads it can compute the
+guarantee again from its fields, and compare the policy with its hash. Who wrote it cannot be checked: a passport that
+is made up consistently is accepted. Sign the file if that matters.
 """
 
 from __future__ import annotations

@@ -273,7 +273,9 @@ def test_every_audit_comes_out_as_expected(case: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [one for one in CASES if one.expected.value == "violation"], ids=lambda x: x.name)
+@pytest.mark.parametrize(
+    "case", [one for one in CASES if one.expected.value == "violation"], ids=lambda x: x.name
+)
 def test_a_fault_is_found_at_nearly_every_seed(case: Any) -> None:
     """29 seeds without a miss reject "a share of 10% is missed" at level 0.05."""
     assert all(case.audit(seed=seed).verdict.value == "violation" for seed in range(100, 129))
@@ -420,7 +422,9 @@ def test_a_run_goes_on_from_its_journal_with_the_same_noise(tmp_path: FilePath) 
     again.close()
 
 
-@rows("constants", [GradientConstants(hidden=(4,)), GradientConstants(hidden=(4,), batches=10, clip_norm=1.0)])
+@rows(
+    "constants", [GradientConstants(hidden=(4,)), GradientConstants(hidden=(4,), batches=10, clip_norm=1.0)]
+)
 def test_a_journal_fits_only_the_constants_that_it_began_with(tmp_path: FilePath, constants: Any) -> None:
     """Batches of other sizes would get the same noise, and the difference of their sums has no noise."""
     small(journal=tmp_path / "run.sqlite").close()
