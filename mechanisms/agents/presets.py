@@ -51,7 +51,10 @@ class Signal:
     opened: float = 0.0
     noisy: str = "a count"
     average_of: str = "an average count"
-    remedy: str = "declare the support, use fewer observations, or the relation rewards-only if states and actions are public"
+    remedy: str = (
+        "declare the support, use fewer observations, "
+        "or the relation rewards-only if states and actions are public"
+    )
 
     @property
     def needed(self) -> float:
