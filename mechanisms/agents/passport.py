@@ -321,11 +321,12 @@ def _check_sizes(path: str | FilePath, told: dict[str, Any], policy: Policy) -> 
         _compare(path, "releases", *_batches(told, sizes))
 
 
-def _gradients(told: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+def _gradients(told: dict[str, Any]) -> tuple[str, str]:
     """Return the releases of policy gradients, as the passport says and as the relation and the noise imply."""
     sigma = float(told["releases"][0]["sigma"])
     wanted = GaussianParameters(sigma=sigma, sensitivity=SENSITIVITY[Adjacency.of(told["adjacency"])])
-    return told["releases"], [wanted.as_json()]
+    held, implied = ([sorted(one.items()) for one in all_] for all_ in (told["releases"], [wanted.as_json()]))
+    return repr(held), repr(implied)
 
 
 def _batches(told: dict[str, Any], sizes: Mapping[str, int]) -> tuple[list[Any], list[Any]]:

@@ -490,6 +490,7 @@ def test_a_passport_gives_the_same_policy_and_the_number_again(tmp_path: FilePat
 
 FORGED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "sensitivity": lambda told: {"releases": [{**told["releases"][0], "sensitivity": 1.0}]},
+    "sensitivity in another form": lambda told: {"releases": [{**told["releases"][0], "sensitivity": 2}]},
     "sigma": lambda told: {"releases": [{**told["releases"][0], "sigma": 100.0}]},
     "compositions": lambda told: {"releases": [{**told["releases"][0], "compositions": 0}]},
     "a second release": lambda told: {"releases": 2 * told["releases"]},
