@@ -33,7 +33,7 @@ class Network:
         numbers: float32 array (d,): for each layer its matrix (inputs, outputs) in row order, and then its offsets.
         horizon: the number of steps of an episode.
 
-    >>> policy = Network((2, 3, 2), np.zeros(20, np.float32), horizon=5)
+    >>> policy = Network((2, 3, 2), np.zeros(21, np.float32), horizon=5)
     >>> policy[0, (0.5, -1.0)].tolist(), len(policy)
     ([0.5, 0.5], 5)
 

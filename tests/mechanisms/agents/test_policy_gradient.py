@@ -422,6 +422,27 @@ def test_a_run_goes_on_from_its_journal_with_the_same_noise(tmp_path: FilePath) 
     again.close()
 
 
+def test_overlapping_sessions_are_replayed_in_the_order_in_which_they_ended(tmp_path: FilePath) -> None:
+    """Users end in batches after the one in which they began, and a fifth of them are absent."""
+    file, rng = tmp_path / "run.sqlite", np.random.default_rng(0)
+    one = small(journal=file, episodes=60)
+    early = [one.user(f"user {number}") for number in range(20)]
+    for user in rng.permutation(np.array(early, object)):
+        user.act([rng.uniform(-1, 1)])
+        user.observe(float(rng.random() < 0.5), [0], terminated=True)
+        user.abort() if rng.random() < 0.2 else user.finish()
+        one.user()
+    shown = numbers(one)
+    one.close()
+    again = small(journal=file, episodes=60)
+    assert again.users == 40
+    assert np.array_equal(numbers(again), shown)
+    assert again._learner.releases == 6
+    assert np.array_equal(again._learner._sums._sum, one._learner._sums._sum)
+    assert again._randomness.generator.words.left == 0
+    again.close()
+
+
 @rows(
     "constants", [GradientConstants(hidden=(4,)), GradientConstants(hidden=(4,), batches=10, clip_norm=1.0)]
 )
