@@ -164,10 +164,8 @@ class Study(abc.ABC, Generic[S]):
         """Return the text of the page for these results."""
         template = Path(sys.modules[type(self).__module__].__file__ or "").with_name("page.md.j2")
         plots = "\n".join(f"![{Path(name).stem}]({self._name}/{name})" for name in found.plots)
-        first = "\n".join(written(self.first_lines(found)))
-        known = {**asdict(found.size), "seed": found.seed, "first_lines": first, "plots": plots}
-        text = _TEMPLATES.from_string(template.read_text(encoding="utf-8"))
-        return flowed(f"{text.render({**known, **self.shown(found)})}\n\n{ARITHMETIC}")
+        known = {**asdict(found.size), "seed": found.seed, "plots": plots, **self.shown(found)}
+        return rendered(template, self.first_lines(found), **known)
 
     @property
     def _name(self) -> str:
@@ -177,6 +175,13 @@ class Study(abc.ABC, Generic[S]):
 def _to(value: float | None, form: str, none: str = "-") -> str:
     """Return a number in a format such as ".3g"."""
     return none if value is None else format(value, form)
+
+
+def rendered(template: Path, first: Sequence[str], **shown: Any) -> str:
+    """Return the text of a page: a template with its first sentences and the values that it shows."""
+    text = _TEMPLATES.from_string(template.read_text(encoding="utf-8"))
+    page = text.render(first_lines="\n".join(written(first)), **shown)
+    return flowed(f"{page}\n\n{ARITHMETIC}")
 
 
 _TEMPLATES: Final = jinja2.Environment(
