@@ -7,6 +7,7 @@ Constants are those that a paper prints, or presets that were chosen on other pr
 from __future__ import annotations
 
 import enum
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -267,14 +268,10 @@ def _eliminating(problem: Problem) -> float:
 
 
 def _listed(problem: Problem) -> bool:
-    return _policies(problem) <= MOST_POLICIES
-
-
-def _policies(problem: Problem) -> float:
-    """Return the number of policies that differ on reachable states."""
+    """Return whether the policies that differ on reachable states are few enough to be listed."""
     mdp = problem.mdp
-    model = PublicModel.of(mdp)
-    return float(mdp.actions) ** int(model.reachable.sum())
+    decisions = int(PublicModel.of(mdp).reachable.sum())
+    return decisions * math.log2(mdp.actions) <= math.log2(MOST_POLICIES)
 
 
 def _thompson(problem: Problem, epsilon: float) -> Ready:
