@@ -23,20 +23,26 @@ from dpproof.reproduction.suite.summary import Table
 
 
 @click.command()
-@click.option("--problem", "problems", multiple=True, help="Run this problem only. May be given several times.")
+@click.option(
+    "--problem", "problems", multiple=True, help="Run this problem only. May be given several times."
+)
 @click.option("--arm", "arms", multiple=True, help="Run this learner only. May be given several times.")
 @click.option("--quick", is_flag=True, help="Fewer runs and epsilons, no large problems, the same learners.")
 @click.option(
     "--out", type=PATH, default="build/benchmark", show_default=True,
     help="Folder for the page. Recorded runs in it are not made again.",
 )  # fmt: skip
-@click.option("--workers", type=click.IntRange(min=1), help="Number of processes; one for each core by default.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="Number of processes; one for each core by default."
+)
 @click.option("--cluster", help=f"Or the {CLUSTER}.")
 @click.option(
     "--repeat", type=click.FloatRange(0, 1, min_open=True),
     help="Run nothing new. Draw this share of the recorded runs at random, make them again, and compare every bit.",
 )  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of --repeat's draw.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of --repeat's draw."
+)
 @JSON
 def benchmark(
     problems: tuple[str, ...],
@@ -65,22 +71,30 @@ def benchmark(
     ):
         task = progress.task_ids[0]
         found = suite.run(
-            out, wanted, size, executor, lambda done, total: progress.update(task, completed=done, total=total)
+            out,
+            wanted,
+            size,
+            executor,
+            lambda done, total: progress.update(task, completed=done, total=total),
         )
     show.answer(envelope(_answer(found, out)), json, lambda console: _print(found, out, console))
 
 
 def _answer(found: Table, out: Path) -> dict[str, Any]:
-    scores = [{"problem": one.problem, "arm": one.arm, "promise": one.promise.value, "epsilon": one.epsilon,
-               "certified_epsilon": one.certified, "delta": one.delta, "runs": one.runs, "regret": one.mean,
-               "standard_error": one.error, "worst": one.worst, "failed": one.failed} for one in found.scores]  # fmt: skip
-    return {"experiment": "benchmark", "first_lines": frontier.first_lines(found), "rows": scores, "folder": out.as_posix()}
+    return {
+        "experiment": "benchmark",
+        "first_lines": frontier.first_lines(found),
+        "rows": [one.as_json() for one in found.scores],
+        "folder": out.as_posix(),
+    }
 
 
 def _print(found: Table, out: Path, console: Console) -> None:
     for sentence in frontier.first_lines(found):
         console.print(f"- {sentence}", markup=False, soft_wrap=True)
-    rows = table("problem", "promise", "epsilon", "leader", "regret / never learning", "decided", title="Who leads")
+    rows = table(
+        "problem", "promise", "epsilon", "leader", "regret / never learning", "decided", title="Who leads"
+    )
     for lead in frontier.leads(found):
         regret = f"{lead.first.mean:.3f} ± {lead.first.error:.3f}"
         decided = "yes" if lead.decided else "no"

@@ -61,7 +61,11 @@ def record_of(folder: Path) -> Record:
 
 
 def run(
-    folder: Path, wanted: Sequence[Cell], size: Size, executor: Executor | None, told: Callable[[int, int], object]
+    folder: Path,
+    wanted: Sequence[Cell],
+    size: Size,
+    executor: Executor | None,
+    told: Callable[[int, int], object],
 ) -> Table:
     """Make the runs that are not recorded, and write the scores, the plots and the page.
 

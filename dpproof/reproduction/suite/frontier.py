@@ -66,7 +66,9 @@ def pooled(table: Table) -> list[dict[str, Any]]:
 def costs(table: Table) -> Iterator[dict[str, Any]]:
     """Yield what privacy costs: the episodes without learning whose regret is the difference to no privacy."""
     for problem in table.problems:
-        free = min(table.of(problem=problem.name, promise=Promise.NONE), key=lambda one: one.mean, default=None)
+        free = min(
+            table.of(problem=problem.name, promise=Promise.NONE), key=lambda one: one.mean, default=None
+        )
         if free is None:
             continue
         for promise in _PRIVATE:
@@ -126,7 +128,9 @@ def _draw(table: Table, problem: str, figure: Figure) -> None:
         axes.annotate(f"{least.arm}", (1.0, max(least.mean, 1e-4)), xycoords=("axes fraction", "data"), ha="right",
                       va="bottom", fontsize=6)  # fmt: skip
     axes.axhline(1, color="#999999", linewidth=0.8)
-    axes.set(xscale="log", yscale="log", xlabel="certified epsilon", ylabel="regret / regret without learning")
+    axes.set(
+        xscale="log", yscale="log", xlabel="certified epsilon", ylabel="regret / regret without learning"
+    )
     axes.set_title(problem)
     axes.legend(frameon=False, fontsize=6, loc="center left", bbox_to_anchor=(1.01, 0.5))
 
@@ -153,4 +157,3 @@ def page(table: Table, folder: str) -> str:
         table=table, arms=ARMS, promises=_PRIVATE, none=Promise.NONE, pooled=pooled(table), leads=list(leads(table)),
         costs=list(costs(table)), folder=folder, failed=FAILED, learns=LEARNS, sure=SURE, root=ROOT, inf=math.inf,
     )  # fmt: skip
-

@@ -19,7 +19,8 @@ from typing import Any, Final
 import numpy as np
 
 from dpproof.mechanisms.agents.learner import Floats
-from dpproof.reproduction.suite.arms import ARMS, EPSILONS, Arm, Promise, Ready
+from dpproof.reproduction.suite.arms import ARMS, EPSILONS, Arm, Promise
+from dpproof.reproduction.suite.learners import Ready
 from dpproof.reproduction.suite.problems import PROBLEMS, Problem
 from dpproof.version import __version__
 
@@ -109,7 +110,9 @@ class Record:
     def regrets(self, cell: Cell) -> Floats:
         """Return the recorded cumulative regrets of a cell, an array (runs, points), in the order of the runs."""
         known = self.rows(cell.problem)
-        found = sorted(row["run"] for (arm, e, _), row in known.items() if (arm, e) == (cell.arm, cell.epsilon))
+        found = sorted(
+            row["run"] for (arm, e, _), row in known.items() if (arm, e) == (cell.arm, cell.epsilon)
+        )
         rows = [_points(known[cell.arm, cell.epsilon, number]) for number in found]
         return np.array(rows).reshape(len(rows), POINTS)
 
@@ -232,7 +235,9 @@ def _run_block(task: _Task) -> _Found:
     return (ready.certified, ready.delta), [cell.run(number) for number in numbers]
 
 
-def repeated(record: Record, problems: Iterable[str], share: float, seed: int) -> Iterator[tuple[Cell, int, bool]]:
+def repeated(
+    record: Record, problems: Iterable[str], share: float, seed: int
+) -> Iterator[tuple[Cell, int, bool]]:
     """Draw a share of the recorded runs at random, make them again, and yield whether each gave the same bits.
 
     Args:

@@ -68,6 +68,22 @@ class Score:
         """The number of episodes without learning that have the same regret."""
         return self.mean * PROBLEMS[self.problem].episodes
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the statistics as JSON data. The regret is relative to the regret without learning."""
+        return {
+            "problem": self.problem,
+            "arm": self.arm,
+            "promise": self.promise.value,
+            "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
+            "certified_epsilon": self.certified,
+            "delta": self.delta,
+            "runs": self.runs,
+            "regret": self.mean,
+            "standard_error": self.error if math.isfinite(self.error) else None,
+            "worst": self.worst,
+            "failed": self.failed,
+        }
+
     def clearly_below(self, other: Score) -> bool:
         """Return whether the mean is below another one by at least `SURE` standard errors."""
         return other.mean - self.mean > SURE * math.hypot(self.error, other.error)
@@ -104,7 +120,9 @@ def read_scores(file: Path) -> list[Score]:
 
 def _of(row: dict[str, Any]) -> Score:
     curve = tuple(float(row[f"curve_{i}"]) for i in range(1, POINTS + 1))
-    return Score(**{field.name: row[field.name] for field in fields(Score) if field.name != "curve"}, curve=curve)
+    return Score(
+        **{field.name: row[field.name] for field in fields(Score) if field.name != "curve"}, curve=curve
+    )
 
 
 @dataclass(frozen=True)
