@@ -13,7 +13,8 @@ from functools import partial
 from typing import Final
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.mechanisms.rl.private_ucb.constants import OPPO, THEORY
+from dpproof.mechanisms.rl.private_ucb.baselines import oppo, ucb_vi
+from dpproof.mechanisms.rl.private_ucb.constants import THEORY
 from dpproof.reproduction.suite import learners as ready
 from dpproof.reproduction.suite.learners import JOINT, LOCAL, Make, sizes_of
 from dpproof.reproduction.suite.problems import Problem
@@ -109,8 +110,8 @@ def _agent(
 
 
 _TABLE: Final = (
-    _free("UCB-VI", ready.exact(ready.azar), f"Azar et al. 2017, {_PRINTED}"),
-    _free("OPPO", ready.exact(partial(ready.po, constants=OPPO), pooled=False), f"Efroni et al. 2020, {_PRINTED}"),
+    _free("UCB-VI", ready.baseline(ucb_vi), f"Azar et al. 2017, Bernstein bonus, {_PRINTED}"),
+    _free("OPPO", ready.baseline(oppo), f"Efroni et al. 2020, {_PRINTED}, as PRIVATE-UCB's paper gives them"),
     _free("PRIVATE-UCB-VI, no noise, printed", ready.exact(_THEORY_VI, pooled=False), _PRINTED),
     _free("PRIVATE-UCB-VI, no noise", ready.exact(ready.vi), _CHOSEN),
     _free("PRIVATE-UCB-PO, no noise", ready.exact(ready.po), _CHOSEN),

@@ -111,15 +111,14 @@ def variance(counts: Privatizer) -> DPUCBVI:
     return DPUCBVI(counts, _VARIANCE)
 
 
-def azar(counts: Privatizer) -> PrivateUCBVI:
-    """Return UCB-VI with its printed constants, on exact counts."""
-    p = counts.parameters
-    return PrivateUCBVI(counts, ucb_vi(p.states, p.actions, p.horizon, p.episodes))
-
-
 def exact(planner: _Planner, *, pooled: bool = True) -> Make:
     """Return a learner without privacy, which plans from exact counts: for all steps together, or for each step."""
     return lambda problem, _: _running(planner(ExactCounts(*sizes_of(problem), pooled)), problem)
+
+
+def baseline(learner: Callable[[int, int, int, int], Any]) -> Make:
+    """Return a learner without privacy that is made from the sizes of a problem."""
+    return lambda problem, _: _running(learner(*sizes_of(problem)), problem)
 
 
 @dataclass(frozen=True)
