@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -48,6 +48,7 @@ class Arm:
         note: constants, source, and what the arm knows.
         size: how large a run is. The arm runs only where this is at most `MOST`.
         leader: whether the arm also runs on large problems.
+        fixed: whether the noise does not depend on the promised epsilon. The arm then runs at an infinite one.
     """
 
     name: str
@@ -56,9 +57,16 @@ class Arm:
     note: str
     size: Callable[[Problem], float] = lambda _: 0.0
     leader: bool = False
+    fixed: bool = False
+
+    def epsilons(self, given: Sequence[float]) -> Sequence[float]:
+        """Return the promised epsilons at which the arm runs, out of those given."""
+        return (math.inf,) if self.fixed or self.promise is Promise.NONE else given
 
     def fits(self, problem: Problem) -> bool:
         """Return whether the arm runs on a problem."""
+        if problem.arms is not None:
+            return self.name in problem.arms
         return self.size(problem) <= MOST and (self.leader or not problem.large)
 
 
@@ -113,12 +121,20 @@ _TABLE: Final = (
     _free("UCB-VI", ready.baseline(ucb_vi), f"Azar et al. 2017, Bernstein bonus, {_PRINTED}"),
     _free("OPPO", ready.baseline(oppo), f"Efroni et al. 2020, {_PRINTED}, as PRIVATE-UCB's paper gives them"),
     _free("PRIVATE-UCB-VI, no noise, printed", ready.exact(_THEORY_VI, pooled=False), _PRINTED),
+    _free("PRIVATE-UCB-PO, no noise, printed", ready.exact(_THEORY_PO, pooled=False), _PRINTED),
+    _free("PRIVATE-UCB-VI, no noise, per step", ready.exact(ready.vi, pooled=False), _CHOSEN),
+    _free("PRIVATE-UCB-PO, no noise, per step", ready.exact(ready.po, pooled=False), _CHOSEN),
+    _free("greedy", ready.exact(partial(ready.vi, constants=replace(ready.OWN, width=0.0))), "no bonus"),
     _free("PRIVATE-UCB-VI, no noise", ready.exact(ready.vi), _CHOSEN),
     _free("PRIVATE-UCB-PO, no noise", ready.exact(ready.po), _CHOSEN),
     _free("DP-UCBVI, no noise", ready.exact(ready.variance), _CHOSEN, leader=True),
     Arm("PE, no noise", Promise.NONE, ready.elimination, _KNOWS, _tables),
     _steps(
         "PRIVATE-UCB-VI, printed", Promise.REPLACE, ready.counted(_THEORY_VI, JOINT, printed=True),
+        f"printed noise, {_PRINTED}",
+    ),
+    _steps(
+        "PRIVATE-UCB-PO, printed", Promise.REPLACE, ready.counted(_THEORY_PO, JOINT, printed=True),
         f"printed noise, {_PRINTED}",
     ),
     _steps("PRIVATE-UCB-VI, joint", Promise.REPLACE, ready.counted(ready.vi, JOINT), f"trees, {_CHOSEN}"),
@@ -143,6 +159,8 @@ _TABLE: Final = (
     ),
     Arm("SDP-PE", Promise.SHUFFLE, ready.elimination, f"least noise, {_KNOWS}", _tables),
     Arm("RLSVI", Promise.REWARDS, ready.rlsvi, "noise scaled to the promise"),
+    Arm("RLSVI, printed", Promise.REWARDS, ready.rlsvi_with(1.0), "printed noise", fixed=True),
+    _free("RLSVI, no noise", ready.rlsvi_with(1e-12), "printed noise times 1e-6"),
     Arm("Thompson", Promise.REWARDS, ready.thompson, "for bandits; noise scaled to the promise", _bandit),
     *(
         replace(_agent(name, Promise.REWARDS, Adjacency.REWARDS_ONLY), name=f"agent {name}, rewards-only")

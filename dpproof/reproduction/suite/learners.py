@@ -18,9 +18,9 @@ import numpy as np
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
-from dpproof.accountant.rl.rlsvi import rlsvi as accounting_rlsvi
+from dpproof.accountant.rl.rlsvi.rlsvi import ACCOUNTANT as rlsvi_accounting
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
-from dpproof.accountant.rl.thompson import thompson as accounting_thompson
+from dpproof.accountant.rl.thompson.thompson import ACCOUNTANT as thompson_accounting
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
 from dpproof.mechanisms.agents import making
 from dpproof.mechanisms.agents.agent import Agent
@@ -28,7 +28,7 @@ from dpproof.mechanisms.agents.learner import Floats
 from dpproof.mechanisms.agents.playing import regrets
 from dpproof.mechanisms.agents.presets import MIRRORED, OPTIMISTIC
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
-from dpproof.mechanisms.rl.private_ucb.constants import Constants, Projection, ucb_vi
+from dpproof.mechanisms.rl.private_ucb.constants import Constants, Projection
 from dpproof.mechanisms.rl.private_ucb.dp_ucbvi import DPUCBVI, VarianceConstants
 from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts, Privatizer
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
@@ -91,17 +91,19 @@ def _running(
     return Ready(certified, delta, play)
 
 
-_OWN: Final = replace(OPTIMISTIC, projection=Projection.THRESHOLD, rewards=True)
-_OWN_PO: Final = replace(MIRRORED, projection=Projection.THRESHOLD, rewards=True)
+OWN: Final = replace(OPTIMISTIC, projection=Projection.THRESHOLD, rewards=True)
+"""Constants of value iteration that were chosen on other problems."""
+OWN_PO: Final = replace(MIRRORED, projection=Projection.THRESHOLD, rewards=True)
+"""Constants of policy optimisation that were chosen on other problems."""
 _VARIANCE: Final = VarianceConstants(width=OPTIMISTIC.width, around=0.0, error=0.0, margin=0.0)
 
 
-def vi(counts: Privatizer, constants: Constants = _OWN) -> PrivateUCBVI:
+def vi(counts: Privatizer, constants: Constants = OWN) -> PrivateUCBVI:
     """Return PRIVATE-UCB-VI on given counts."""
     return PrivateUCBVI(counts, constants)
 
 
-def po(counts: Privatizer, constants: Constants = _OWN_PO) -> PrivateUCBPO:
+def po(counts: Privatizer, constants: Constants = OWN_PO) -> PrivateUCBPO:
     """Return PRIVATE-UCB-PO on given counts."""
     return PrivateUCBPO(counts, constants)
 
@@ -168,8 +170,16 @@ def counted(planner: _Planner, noise: Noise, *, printed: bool = False) -> Make:
 def rlsvi(problem: Problem, epsilon: float) -> Ready:
     """Return RLSVI with the noise that keeps the promise."""
     sizes = RLSVIParameters(*sizes_of(problem))
-    parameters, _ = accounting_rlsvi.ACCOUNTANT.least_noise(sizes, Adjacency.REWARDS_ONLY, epsilon, DELTA)
-    certified = accounting_rlsvi.account(parameters, Adjacency.REWARDS_ONLY).guarantee.epsilon(DELTA).upper
+    return _rlsvi(problem, rlsvi_accounting.least_noise(sizes, Adjacency.REWARDS_ONLY, epsilon, DELTA)[0])
+
+
+def rlsvi_with(scale: float) -> Make:
+    """Return RLSVI with the printed variance times a factor, whatever it promises."""
+    return lambda problem, _: _rlsvi(problem, RLSVIParameters(*sizes_of(problem), beta_scale=scale))
+
+
+def _rlsvi(problem: Problem, parameters: RLSVIParameters) -> Ready:
+    certified = rlsvi_accounting.account(parameters, Adjacency.REWARDS_ONLY).guarantee.epsilon(DELTA).upper
     return _running(RLSVI(parameters), problem, certified, float(DELTA))
 
 
@@ -196,8 +206,8 @@ def thompson(problem: Problem, epsilon: float) -> Ready:
     """Return Thompson sampling with the noise that keeps the promise, for bandits. It sees a reward as a bit."""
     means = problem.mdp.rewards[0]
     sizes = ThompsonParameters(arms=means.size, rounds=problem.episodes - means.size)
-    parameters, _ = accounting_thompson.ACCOUNTANT.least_noise(sizes, Adjacency.REWARDS_ONLY, epsilon, DELTA)
-    certified = accounting_thompson.account(parameters, Adjacency.REWARDS_ONLY).guarantee.epsilon(DELTA).upper
+    parameters, _ = thompson_accounting.least_noise(sizes, Adjacency.REWARDS_ONLY, epsilon, DELTA)
+    certified = thompson_accounting.account(parameters, Adjacency.REWARDS_ONLY).guarantee.epsilon(DELTA).upper
 
     def play(seed: np.random.SeedSequence) -> Floats:
         pulled = Thompson(parameters).learn(means, 1, np.random.default_rng(seed)).arms[0]

@@ -26,6 +26,7 @@ class Problem:
         episodes: the number K of episodes of a run.
         runs: the number of runs of each arm at each epsilon.
         large: whether only the best arms run, because a run takes long.
+        arms: the arms that run, if the problem serves one question only.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Problem:
     episodes: int
     runs: int = 100
     large: bool = False
+    arms: frozenset[str] | None = None
 
     @property
     def mdp(self) -> TabularMDP:
@@ -137,7 +139,14 @@ _TABLE: Final = (
         "taxi", "Taxi of Gymnasium", partial(_toy_text, "Taxi-v4", 30, (-10.0, 20.0)), 20_000, 20, large=True
     ),
 )  # fmt: skip
-PROBLEMS: Final[Mapping[str, Problem]] = {problem.name: problem for problem in _TABLE}
+_GROWING: Final = frozenset(
+    ("PRIVATE-UCB-VI, no noise", "PRIVATE-UCB-VI, joint, pooled", "PRIVATE-UCB-VI, local, pooled")
+)
+_LONGER: Final = tuple(
+    Problem(f"river-swim, K = {K}", "RiverSwim with other numbers of episodes", river_swim, K, arms=_GROWING)
+    for K in (5_000, 80_000)
+)
+PROBLEMS: Final[Mapping[str, Problem]] = {problem.name: problem for problem in (*_TABLE, *_LONGER)}
 """All problems, by name."""
 
 

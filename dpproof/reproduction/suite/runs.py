@@ -6,7 +6,6 @@ the same users. Recorded runs are not made again, so interrupted work goes on wh
 
 from __future__ import annotations
 
-import math
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpproof.mechanisms.agents.learner import Floats
-from dpproof.reproduction.suite.arms import ARMS, EPSILONS, Arm, Promise
+from dpproof.reproduction.suite.arms import ARMS, EPSILONS, Arm
 from dpproof.reproduction.suite.learners import Ready
 from dpproof.reproduction.suite.problems import PROBLEMS, Problem
 from dpproof.version import __version__
@@ -73,7 +72,7 @@ def cells(
     for problem in problems:
         for arm in chosen:
             if arm.fits(problem):
-                for epsilon in (math.inf,) if arm.promise is Promise.NONE else epsilons:
+                for epsilon in arm.epsilons(epsilons):
                     yield Cell(problem.name, arm.name, epsilon)
 
 

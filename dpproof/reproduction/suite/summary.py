@@ -141,9 +141,9 @@ class Table:
 
     @property
     def problems(self) -> list[Problem]:
-        """The problems that were run."""
+        """The problems that were run, without those that serve one question only."""
         known = {one.problem for one in self.scores}
-        return [problem for name, problem in PROBLEMS.items() if name in known]
+        return [problem for name, problem in PROBLEMS.items() if name in known and problem.arms is None]
 
     @property
     def epsilons(self) -> list[float]:
