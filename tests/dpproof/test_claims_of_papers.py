@@ -7,7 +7,7 @@ from dpproof.proofs_check.registry import papers
 from tests.rows import rows
 
 FIELDS = ["id", "where", "sentence", "means", "measure", "known"]
-FOLDER = files("dpproof.reproduction") / "claims"
+FOLDER = files("dpproof.reproduction") / "printed"
 
 
 def test_every_paper_has_a_list():

@@ -18,7 +18,8 @@ from dpproof.reproduction.suite.summary import Table, read_scores, score, write_
 
 NAME: Final = "frontier"
 """The name of the page, and of the folder beside it."""
-_SCORES: Final = "scores.csv"
+SCORES: Final = Path(__file__).with_name("scores.csv")
+"""The scores that this package is published with."""
 
 
 @dataclass(frozen=True)
@@ -83,25 +84,37 @@ def run(
     return write(folder)
 
 
-def write(folder: Path) -> Table:
-    """Write scores, plots and page from the recorded runs, and return the scores."""
-    record = record_of(folder)
+def write(folder: Path, scores: Path | None = None) -> Table:
+    """Write scores, plots and page from the recorded runs, and return the scores.
+
+    Args:
+        folder: the folder of the page.
+        scores: the file of the scores; None for a file beside the page.
+
+    Raises:
+        ValueError: no run is recorded.
+    """
+    record, beside = record_of(folder), folder / NAME
     found = [one for cell in chosen((), (), FULL) for one in [score(record, cell)] if one is not None]
     if not found:
         raise ValueError(f"out ({str(folder)!r}) has no recorded runs. Run `dpproof benchmark` first.")
-    beside = folder / NAME
-    write_scores(beside / _SCORES, found)
+    write_scores(scores or beside / SCORES.name, found)
     table = recorded(folder)
     write_plots(beside, frontier.plots(table), (8, 4))
     (folder / f"{NAME}.md").write_text(page(folder), encoding="utf-8")
     return table
 
 
-def recorded(folder: Path) -> Table:
-    """Return the recorded scores of the page in a folder."""
-    return Table(tuple(read_scores(folder / NAME / _SCORES)))
+def recorded(folder: Path | None = None) -> Table:
+    """Return the scores beside a page, or, if there are none, those that this package was published with."""
+    beside = None if folder is None else folder / NAME / SCORES.name
+    return Table(tuple(read_scores(beside if beside is not None and beside.is_file() else SCORES)))
 
 
 def page(folder: Path) -> str:
     """Return the text of the page in a folder, from its recorded scores."""
     return frontier.page(recorded(folder), NAME)
+
+
+if __name__ == "__main__":  # the page of the documentation, from the runs that are recorded beside it
+    write(Path(__file__).resolve().parents[3] / "docs" / "experiments", SCORES)

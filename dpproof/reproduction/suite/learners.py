@@ -18,9 +18,9 @@ import numpy as np
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
-from dpproof.accountant.rl.rlsvi.rlsvi import ACCOUNTANT as rlsvi_accounting
+from dpproof.accountant.rl.rlsvi.rlsvi import ACCOUNTANT as RLSVI_ACCOUNTANT
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
-from dpproof.accountant.rl.thompson.thompson import ACCOUNTANT as thompson_accounting
+from dpproof.accountant.rl.thompson.thompson import ACCOUNTANT as THOMPSON_ACCOUNTANT
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
 from dpproof.mechanisms.agents import making
 from dpproof.mechanisms.agents.agent import Agent
@@ -170,7 +170,7 @@ def counted(planner: _Planner, noise: Noise, *, printed: bool = False) -> Make:
 def rlsvi(problem: Problem, epsilon: float) -> Ready:
     """Return RLSVI with the noise that keeps the promise."""
     sizes = RLSVIParameters(*sizes_of(problem))
-    return _rlsvi(problem, rlsvi_accounting.least_noise(sizes, Adjacency.REWARDS_ONLY, epsilon, DELTA)[0])
+    return _rlsvi(problem, RLSVI_ACCOUNTANT.least_noise(sizes, Adjacency.REWARDS_ONLY, epsilon, DELTA)[0])
 
 
 def rlsvi_with(scale: float) -> Make:
@@ -179,7 +179,7 @@ def rlsvi_with(scale: float) -> Make:
 
 
 def _rlsvi(problem: Problem, parameters: RLSVIParameters) -> Ready:
-    certified = rlsvi_accounting.account(parameters, Adjacency.REWARDS_ONLY).guarantee.epsilon(DELTA).upper
+    certified = RLSVI_ACCOUNTANT.account(parameters, Adjacency.REWARDS_ONLY).guarantee.epsilon(DELTA).upper
     return _running(RLSVI(parameters), problem, certified, float(DELTA))
 
 
@@ -206,8 +206,8 @@ def thompson(problem: Problem, epsilon: float) -> Ready:
     """Return Thompson sampling with the noise that keeps the promise, for bandits. It sees a reward as a bit."""
     means = problem.mdp.rewards[0]
     sizes = ThompsonParameters(arms=means.size, rounds=problem.episodes - means.size)
-    parameters, _ = thompson_accounting.least_noise(sizes, Adjacency.REWARDS_ONLY, epsilon, DELTA)
-    certified = thompson_accounting.account(parameters, Adjacency.REWARDS_ONLY).guarantee.epsilon(DELTA).upper
+    parameters, _ = THOMPSON_ACCOUNTANT.least_noise(sizes, Adjacency.REWARDS_ONLY, epsilon, DELTA)
+    certified = THOMPSON_ACCOUNTANT.account(parameters, Adjacency.REWARDS_ONLY).guarantee.epsilon(DELTA).upper
 
     def play(seed: np.random.SeedSequence) -> Floats:
         pulled = Thompson(parameters).learn(means, 1, np.random.default_rng(seed)).arms[0]

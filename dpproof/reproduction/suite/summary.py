@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpproof.reproduction.engine import read_rows, write_rows
 from dpproof.reproduction.suite.arms import ARMS, Promise
 from dpproof.reproduction.suite.problems import PROBLEMS, Problem
 from dpproof.reproduction.suite.runs import POINTS, Cell, Record
+from dpproof.reproduction.tables import read_rows, write_rows
 
 FAILED: Final = 0.25
 """A run fails if its regret is above this share of the regret without learning."""
