@@ -15,7 +15,6 @@ from importlib.resources import files
 from dpproof.reproduction.first_lines import listed
 from dpproof.reproduction.suite.summary import Table as Suite
 from dpproof.reproduction.tables import Table
-from dpproof.reproduction.tables import Table
 
 
 class Outcome(enum.Enum):

@@ -15,8 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpproof.mechanisms.environments.chain import chain_values
-from dpproof.reproduction.engine import Measured, Plots, Study, panels, write_plots
+from dpproof.reproduction.engine import Measured, Study
 from dpproof.reproduction.first_lines import few_runs, listed
+from dpproof.reproduction.pages import Plots, panels, write_plots
 from dpproof.reproduction.policy_evaluation.kinds import DISCOUNT, EPSILON, FEATURES, STATES, Size
 from dpproof.reproduction.policy_evaluation.runs import (
     BOUNDS,

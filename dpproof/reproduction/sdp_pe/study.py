@@ -14,8 +14,9 @@ from matplotlib.figure import Figure
 from dpproof.executors import executor_for
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.reproduction.curves import draw_curve, write_curves
-from dpproof.reproduction.engine import Measured, Plots, Study, write_plots
+from dpproof.reproduction.engine import Measured, Study
 from dpproof.reproduction.first_lines import equal_rows, few_runs, listed
+from dpproof.reproduction.pages import Plots, write_plots
 from dpproof.reproduction.sdp_pe.arms import (
     BETA,
     HORIZON,

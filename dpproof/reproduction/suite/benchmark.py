@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from dpproof.accountant.claims.spelling import one_of
-from dpproof.reproduction.engine import write_plots
+from dpproof.reproduction.pages import write_plots
 from dpproof.reproduction.suite import frontier
 from dpproof.reproduction.suite.arms import ARMS, EPSILONS, Arm
 from dpproof.reproduction.suite.problems import PROBLEMS, Problem

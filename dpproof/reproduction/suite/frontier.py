@@ -12,7 +12,7 @@ from typing import Any, Final
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dpproof.reproduction.engine import Plots, rendered
+from dpproof.reproduction.pages import Plots, rendered
 from dpproof.reproduction.suite.arms import ARMS, Arm, Promise
 from dpproof.reproduction.suite.runs import ROOT
 from dpproof.reproduction.suite.summary import FAILED, LEARNS, SURE, Score, Table
