@@ -20,9 +20,11 @@ from dpproof.reproduction.suite import benchmark as suite
 from dpproof.reproduction.suite import frontier
 from dpproof.reproduction.suite.runs import repeated
 from dpproof.reproduction.suite.summary import Table
+from dpproof.wording import figure
 
 
 @click.command()
+@click.argument("learner", required=False)
 @click.option(
     "--problem", "problems", multiple=True, help="Run this problem only. May be given several times."
 )
@@ -45,6 +47,7 @@ from dpproof.reproduction.suite.summary import Table
 )
 @JSON
 def benchmark(
+    learner: str | None,
     problems: tuple[str, ...],
     arms: tuple[str, ...],
     quick: bool,
@@ -57,10 +60,11 @@ def benchmark(
 ) -> None:
     """Run every private learner on the same problems, and write the page of regret against certified epsilon.
 
-    Work that is interrupted goes on where it stopped.
+    LEARNER is a learner of your own, given as module:class. It alone is run, and placed among the published scores. The
+    how-to on benchmarks has an example. Work that is interrupted goes on where it stopped.
     """
     size = suite.QUICK if quick else suite.FULL
-    wanted = suite.chosen(problems, arms, size)
+    wanted = suite.chosen(problems, (*arms, learner) if learner else arms, size)
     check_folder("out", out)
     if repeat is not None:
         _repeat(out, sorted({cell.problem for cell in wanted}), repeat, seed, json)
@@ -77,7 +81,7 @@ def benchmark(
             executor,
             lambda done, total: progress.update(task, completed=done, total=total),
         )
-    show.answer(envelope(_answer(found, out)), json, lambda console: _print(found, out, console))
+    show.answer(envelope(_answer(found, out)), json, lambda console: _print(found, learner, out, console))
 
 
 def _answer(found: Table, out: Path) -> dict[str, Any]:
@@ -89,7 +93,10 @@ def _answer(found: Table, out: Path) -> dict[str, Any]:
     }
 
 
-def _print(found: Table, out: Path, console: Console) -> None:
+def _print(found: Table, learner: str | None, out: Path, console: Console) -> None:
+    if learner is not None:
+        _print_places(found, learner, console)
+        return
     for sentence in frontier.first_lines(found):
         console.print(f"- {sentence}", markup=False, soft_wrap=True)
     rows = table(
@@ -101,6 +108,24 @@ def _print(found: Table, out: Path, console: Console) -> None:
         rows.add_row(lead.problem, lead.promise.value, f"{lead.epsilon:g}", lead.first.arm, regret, decided)
     print_table(rows, console)
     console.print(f"written to {out.as_posix()}", markup=False, soft_wrap=True)
+
+
+def _print_places(found: Table, learner: str, console: Console) -> None:
+    rows = table(
+        "problem",
+        "epsilon",
+        "certified",
+        "regret / never learning",
+        "place",
+        "best other",
+        "its regret",
+        title=learner,
+    )
+    for one, place, other in frontier.places(found, learner):
+        best = ("-", "-") if other is None else (other.arm, f"{other.mean:.3f}")
+        regret = f"{one.mean:.3f} ± {one.error:.3f}"
+        rows.add_row(one.problem, f"{one.epsilon:g}", figure(one.certified), regret, str(place), *best)
+    print_table(rows, console)
 
 
 def _repeat(out: Path, problems: list[str], share: float, seed: int, json: bool) -> None:

@@ -13,9 +13,11 @@ from functools import partial
 from typing import Final
 
 from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.spelling import one_of
 from dpproof.mechanisms.rl.private_ucb.baselines import oppo, ucb_vi
 from dpproof.mechanisms.rl.private_ucb.constants import THEORY
 from dpproof.reproduction.suite import learners as ready
+from dpproof.reproduction.suite import outside
 from dpproof.reproduction.suite.learners import JOINT, LOCAL, Make, sizes_of
 from dpproof.reproduction.suite.problems import Problem
 
@@ -174,3 +176,20 @@ _TABLE: Final = (
 )  # fmt: skip
 ARMS: Final[Mapping[str, Arm]] = {arm.name: arm for arm in _TABLE}
 """All arms, by name."""
+
+
+def arm_of(name: str) -> Arm:
+    """Return the arm of a name, or another person's learner that is named as ``module:class``.
+
+    Raises:
+        ValueError: there is no arm or learner of this name, or its promise is unknown.
+    """
+    if name in ARMS:
+        return ARMS[name]
+    if ":" not in name:
+        raise ValueError(f"arm ({name!r}) {one_of(name, ARMS)}")
+    promise = getattr(outside.loaded(name), "promise", Promise.REPLACE.value)
+    known = [one.value for one in Promise]
+    if promise not in known:
+        raise ValueError(f"promise ({promise!r}) of {name!r} {one_of(promise, known)}")
+    return Arm(name, Promise(promise), partial(outside.ready, name), "its authors' own", leader=True)

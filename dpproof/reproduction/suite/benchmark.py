@@ -11,7 +11,7 @@ from typing import Final
 from dpproof.accountant.claims.spelling import one_of
 from dpproof.reproduction.pages import write_plots
 from dpproof.reproduction.suite import frontier
-from dpproof.reproduction.suite.arms import ARMS, EPSILONS, Arm
+from dpproof.reproduction.suite.arms import ARMS, EPSILONS, Arm, arm_of
 from dpproof.reproduction.suite.problems import PROBLEMS, Problem
 from dpproof.reproduction.suite.runs import Cell, Record, cells, make_missing
 from dpproof.reproduction.suite.summary import Table, read_scores, score, write_scores
@@ -47,12 +47,11 @@ def chosen(problems: Collection[str], arms: Collection[str], size: Size) -> list
     Raises:
         ValueError: there is no problem or arm of a name.
     """
-    for kind, names, known in (("problem", problems, PROBLEMS), ("arm", arms, ARMS)):
-        for name in names:
-            if name not in known:
-                raise ValueError(f"{kind} ({name!r}) {one_of(name, known)}")
+    for name in problems:
+        if name not in PROBLEMS:
+            raise ValueError(f"problem ({name!r}) {one_of(name, PROBLEMS)}")
     some: list[Problem] = [one for name, one in PROBLEMS.items() if name in problems or not problems]
-    who: list[Arm] = [one for name, one in ARMS.items() if name in arms or not arms]
+    who: list[Arm] = [arm_of(name) for name in (arms or ARMS)]
     return list(cells([one for one in some if size.large or not one.large], who, size.epsilons))
 
 
@@ -95,7 +94,7 @@ def write(folder: Path, scores: Path | None = None) -> Table:
         ValueError: no run is recorded.
     """
     record, beside = record_of(folder), folder / NAME
-    found = [one for cell in chosen((), (), FULL) for one in [score(record, cell)] if one is not None]
+    found = [one for cell in record.cells() for one in [score(record, cell)] if one is not None]
     if not found:
         raise ValueError(f"out ({str(folder)!r}) has no recorded runs. Run `dpproof benchmark` first.")
     write_scores(scores or beside / SCORES.name, found)
@@ -106,9 +105,11 @@ def write(folder: Path, scores: Path | None = None) -> Table:
 
 
 def recorded(folder: Path | None = None) -> Table:
-    """Return the scores beside a page, or, if there are none, those that this package was published with."""
+    """Return the scores beside a page, and for all other cells those that this package was published with."""
+    published = {one.cell: one for one in (read_scores(SCORES) if SCORES.is_file() else [])}
     beside = None if folder is None else folder / NAME / SCORES.name
-    return Table(tuple(read_scores(beside if beside is not None and beside.is_file() else SCORES)))
+    own = read_scores(beside) if beside is not None and beside.is_file() else []
+    return Table(tuple((published | {one.cell: one for one in own}).values()))
 
 
 def page(folder: Path) -> str:

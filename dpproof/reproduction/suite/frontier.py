@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpproof.reproduction.pages import Plots, rendered
-from dpproof.reproduction.suite.arms import ARMS, Arm, Promise
+from dpproof.reproduction.suite.arms import ARMS, Arm, Promise, arm_of
 from dpproof.reproduction.suite.runs import ROOT
 from dpproof.reproduction.suite.summary import FAILED, LEARNS, SURE, Score, Table
 
@@ -39,6 +39,12 @@ class Lead:
         return self.second is None or self.first.clearly_below(self.second)
 
 
+def arms_of(table: Table) -> list[Arm]:
+    """Return the arms that have scores: known arms in their order, then other people's learners."""
+    known = {one.arm for one in table.scores}
+    return [arm_of(name) for name in [*(name for name in ARMS if name in known), *sorted(known - set(ARMS))]]
+
+
 def leads(table: Table) -> Iterator[Lead]:
     """Yield who leads, for each problem, promise and epsilon."""
     for problem in table.problems:
@@ -49,11 +55,18 @@ def leads(table: Table) -> Iterator[Lead]:
                     yield Lead(problem.name, promise, epsilon, found[0], found[1] if found[1:] else None)
 
 
+def places(table: Table, arm: str) -> Iterator[tuple[Score, int, Score | None]]:
+    """Yield each score of an arm, its place among the arms with the same promise, and the best other score."""
+    for one in table.of(arm=arm):
+        others = [x for x in table.leaders(one.problem, one.promise, one.epsilon) if x.arm != arm]
+        yield one, 1 + sum(x.mean < one.mean for x in others), others[0] if others else None
+
+
 def pooled(table: Table) -> list[dict[str, Any]]:
     """Return a row for each arm that ran on every small problem of its kind: its pooled regret at each epsilon."""
     small = [problem.name for problem in table.problems if not problem.large]
     rows = []
-    for arm in ARMS.values():
+    for arm in arms_of(table):
         places = [name for name in small if table.of(problem=name, arm=arm.name)]
         if not places:
             continue
@@ -85,7 +98,7 @@ def first_lines(table: Table) -> list[str]:
     for epsilon in (1.0, 10.0):
         known = [
             (value, arm.name)
-            for arm in ARMS.values()
+            for arm in arms_of(table)
             if arm.promise is Promise.REPLACE
             for value in [table.pooled(arm.name, epsilon, small)]
             if value is not None and all(_keeps(table, name, arm, epsilon) for name in small)
@@ -116,7 +129,7 @@ def plots(table: Table) -> Plots:
 
 def _draw(table: Table, problem: str, figure: Figure) -> None:
     axes = figure.subplots()
-    private = [arm for arm in ARMS.values() if arm.promise is not Promise.NONE]
+    private = [arm for arm in arms_of(table) if arm.promise is not Promise.NONE]
     shown = [arm for arm in private if len(_line(table, problem, arm)) > 1]
     ranked = sorted(shown, key=lambda arm: min(one.mean for one in _line(table, problem, arm)))
     for number, arm in enumerate(ranked):
@@ -154,6 +167,7 @@ def page(table: Table, folder: str) -> str:
     template = Path(__file__).with_name("frontier.md.j2")
     return rendered(
         template, first_lines(table),
-        table=table, arms=ARMS, promises=_PRIVATE, none=Promise.NONE, pooled=pooled(table), leads=list(leads(table)),
+        table=table, arms=arms_of(table), promises=_PRIVATE, none=Promise.NONE,
+        pooled=pooled(table), leads=list(leads(table)),
         costs=list(costs(table)), folder=folder, failed=FAILED, learns=LEARNS, sure=SURE, root=ROOT, inf=math.inf,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpproof.mechanisms.agents.learner import Floats
-from dpproof.reproduction.suite.arms import ARMS, EPSILONS, Arm
+from dpproof.reproduction.suite.arms import ARMS, EPSILONS, Arm, arm_of
 from dpproof.reproduction.suite.learners import Ready
 from dpproof.reproduction.suite.problems import PROBLEMS, Problem
 from dpproof.version import __version__
@@ -52,7 +52,7 @@ class Cell:
 
 @lru_cache(maxsize=64)
 def _ready(cell: Cell) -> Ready:
-    return ARMS[cell.arm].make(PROBLEMS[cell.problem], cell.epsilon)
+    return arm_of(cell.arm).make(PROBLEMS[cell.problem], cell.epsilon)
 
 
 def seed_of(problem: str, number: int, root: int = ROOT) -> np.random.SeedSequence:
@@ -100,6 +100,14 @@ class Record:
             found = _read(self._file(problem))
             self._rows[problem] = {(row["arm"], row["epsilon"], row["run"]): row for row in found}
         return self._rows[problem]
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield the cells that have recorded runs: known arms in their order, then other people's learners."""
+        for problem in PROBLEMS:
+            known = {(arm, epsilon) for arm, epsilon, _ in self.rows(problem)}
+            order = [name for name in ARMS if name in {arm for arm, _ in known}]
+            for arm in [*order, *sorted({arm for arm, _ in known} - set(ARMS))]:
+                yield from (Cell(problem, arm, epsilon) for name, epsilon in sorted(known) if name == arm)
 
     def missing(self, cell: Cell, runs: int) -> list[int]:
         """Return the numbers of the first runs of a cell that are not recorded."""

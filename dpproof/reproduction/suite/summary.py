@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpproof.reproduction.suite.arms import ARMS, Promise
+from dpproof.reproduction.suite.arms import ARMS, Promise, arm_of
 from dpproof.reproduction.suite.problems import PROBLEMS, Problem
 from dpproof.reproduction.suite.runs import POINTS, Cell, Record
 from dpproof.reproduction.tables import read_rows, write_rows
@@ -54,9 +54,14 @@ class Score:
     curve: tuple[float, ...]
 
     @property
+    def cell(self) -> Cell:
+        """The cell that the score is about."""
+        return Cell(self.problem, self.arm, self.epsilon)
+
+    @property
     def promise(self) -> Promise:
         """What the arm promises."""
-        return ARMS[self.arm].promise
+        return arm_of(self.arm).promise
 
     @property
     def regret(self) -> float:
@@ -115,7 +120,11 @@ def write_scores(file: Path, scores: Sequence[Score]) -> None:
 
 def read_scores(file: Path) -> list[Score]:
     """Return the scores that `write_scores` wrote. Arms and problems that no longer exist are left out."""
-    return [_of(row) for row in read_rows(file) if row["arm"] in ARMS and row["problem"] in PROBLEMS]
+    return [
+        _of(row)
+        for row in read_rows(file)
+        if (row["arm"] in ARMS or ":" in row["arm"]) and row["problem"] in PROBLEMS
+    ]
 
 
 def _of(row: dict[str, Any]) -> Score:
