@@ -20,7 +20,7 @@ from dpproof.reproduction.suite import benchmark as suite
 from dpproof.reproduction.suite import frontier
 from dpproof.reproduction.suite.runs import repeated
 from dpproof.reproduction.suite.summary import Table
-from dpproof.wording import figure
+from dpproof.wording import at_most
 
 
 @click.command()
@@ -124,7 +124,14 @@ def _print_places(found: Table, learner: str, console: Console) -> None:
     for one, place, other in frontier.places(found, learner):
         best = ("-", "-") if other is None else (other.arm, f"{other.mean:.3f}")
         regret = f"{one.mean:.3f} ± {one.error:.3f}"
-        rows.add_row(one.problem, f"{one.epsilon:g}", figure(one.certified), regret, str(place), *best)
+        rows.add_row(
+            one.problem,
+            f"{one.epsilon:g}",
+            "nothing" if one.certified is None else at_most(one.certified),
+            regret,
+            str(place),
+            *best,
+        )
     print_table(rows, console)
 
 

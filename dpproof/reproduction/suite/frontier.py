@@ -145,7 +145,8 @@ def _draw(table: Table, problem: str, figure: Figure) -> None:
         xscale="log", yscale="log", xlabel="certified epsilon", ylabel="regret / regret without learning"
     )
     axes.set_title(problem)
-    axes.legend(frameon=False, fontsize=6, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    if ranked:
+        axes.legend(frameon=False, fontsize=6, loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 
 def _line(table: Table, problem: str, arm: Arm) -> list[Score]:

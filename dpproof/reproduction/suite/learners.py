@@ -203,7 +203,10 @@ def _listed(problem: Problem) -> bool:
 
 
 def thompson(problem: Problem, epsilon: float) -> Ready:
-    """Return Thompson sampling with the noise that keeps the promise, for bandits. It sees a reward as a bit."""
+    """Return Thompson sampling with the noise that keeps the promise, for bandits. It sees a reward as a bit.
+
+    It begins with one pull of each arm.
+    """
     means = problem.mdp.rewards[0]
     sizes = ThompsonParameters(arms=means.size, rounds=problem.episodes - means.size)
     parameters, _ = THOMPSON_ACCOUNTANT.least_noise(sizes, Adjacency.REWARDS_ONLY, epsilon, DELTA)
@@ -211,7 +214,7 @@ def thompson(problem: Problem, epsilon: float) -> Ready:
 
     def play(seed: np.random.SeedSequence) -> Floats:
         pulled = Thompson(parameters).learn(means, 1, np.random.default_rng(seed)).arms[0]
-        found: Floats = means.max() - means[pulled]
+        found: Floats = means.max() - means[np.append(np.arange(means.size), pulled)]
         return found
 
     return Ready(certified, float(DELTA), play)

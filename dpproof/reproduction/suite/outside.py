@@ -32,7 +32,7 @@ class Outside(Protocol):
 
     The epsilon is infinite where no privacy is asked for. The class may have two more attributes. ``promise`` is the
     value of a `Promise`, such as "replace, trusted server" (the default). ``account(sizes, epsilon)`` returns what
-    `dpproof.account` returns for a whole run. Without it, the epsilon is the learner's own word.
+    `dpproof.account` returns for a whole run. Without it nothing is certified, and the learner never leads.
     """
 
     def policy(self) -> ArrayLike:
@@ -69,13 +69,13 @@ def loaded(name: str) -> Any:
 def ready(name: str, problem: Problem, epsilon: float) -> Ready:
     """Return another person's learner, ready for a problem and an epsilon.
 
-    The certified epsilon is that of its ``account``, at delta 1e-6. Without one it is the promised epsilon.
+    The certified epsilon is that of its ``account``, at delta 1e-6. Without one nothing is certified.
     """
     kind, sizes = loaded(name), Sizes(*sizes_of(problem))
     account = getattr(kind, "account", None)
     if epsilon == math.inf:
         return Ready(None, None, partial(_played, kind, problem, epsilon))
-    certified = epsilon if account is None else _certified(name, account(sizes, epsilon))
+    certified = None if account is None else _certified(name, account(sizes, epsilon))
     return Ready(certified, float(DELTA), partial(_played, kind, problem, epsilon))
 
 

@@ -29,7 +29,7 @@ class Score:
 
     Attributes:
         problem, arm, epsilon: the cell.
-        certified, delta: the certified epsilon of a whole run, at this delta; None without privacy.
+        certified, delta: the certified epsilon of a whole run, at this delta; None if nothing is certified.
         runs: the number of runs.
         mean, error: the mean and its standard error.
         low, median, high: the quantiles at 10 %, 50 % and 90 %.
@@ -162,7 +162,7 @@ class Table:
     def leaders(self, problem: str, promise: Promise, epsilon: float) -> list[Score]:
         """Return the scores of the arms that keep a promise at an epsilon, the least mean regret first.
 
-        An arm whose certified epsilon is above the promised one does not keep the promise.
+        An arm whose certified epsilon is above the promised one, or that has none, does not keep the promise.
         """
         found = self.of(problem=problem, promise=promise, epsilon=epsilon)
         return sorted((one for one in found if _kept(one)), key=lambda one: one.mean)
@@ -175,4 +175,4 @@ class Table:
 
 
 def _kept(one: Score) -> bool:
-    return one.certified is None or one.certified <= one.epsilon * (1 + 1e-9)
+    return one.certified is not None and one.certified <= one.epsilon * (1 + 1e-9)
