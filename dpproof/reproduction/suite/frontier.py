@@ -129,9 +129,7 @@ def plots(table: Table) -> Plots:
 
 def _draw(table: Table, problem: str, figure: Figure) -> None:
     axes = figure.subplots()
-    private = [arm for arm in arms_of(table) if arm.promise is not Promise.NONE]
-    shown = [arm for arm in private if len(_line(table, problem, arm)) > 1]
-    ranked = sorted(shown, key=lambda arm: min(one.mean for one in _line(table, problem, arm)))
+    ranked = _shown(table, problem)
     for number, arm in enumerate(ranked):
         _curve(axes, _line(table, problem, arm), arm, number)
     free = table.of(problem=problem, promise=Promise.NONE)
@@ -145,8 +143,27 @@ def _draw(table: Table, problem: str, figure: Figure) -> None:
         xscale="log", yscale="log", xlabel="certified epsilon", ylabel="regret / regret without learning"
     )
     axes.set_title(problem)
-    if ranked:
+    if ranked:  # a legend without entries is a warning
         axes.legend(frameon=False, fontsize=6, loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+
+_MOST_LINES: Final = 2
+"""The number of arms of a promise and an epsilon that a plot shows."""
+
+
+def _shown(table: Table, problem: str) -> list[Arm]:
+    """Return the arms that a plot shows: those that are first or second at some epsilon, and printed ones."""
+    best = {
+        one.arm
+        for promise in _PRIVATE
+        for epsilon in table.epsilons
+        for one in table.leaders(problem, promise, epsilon)[:_MOST_LINES]
+    }
+    arms = [
+        arm for arm in arms_of(table) if arm.name in best or (arm.name.endswith("printed") and not arm.fixed)
+    ]
+    found = [arm for arm in arms if len(_line(table, problem, arm)) > 1]
+    return sorted(found, key=lambda arm: min(one.mean for one in _line(table, problem, arm)))
 
 
 def _line(table: Table, problem: str, arm: Arm) -> list[Score]:
