@@ -15,19 +15,11 @@ from matplotlib.figure import Figure
 from dpproof.executors import executor_for
 from dpproof.mechanisms.environments.lunar_lander import has_box2d
 from dpproof.mechanisms.rl.expert.problems import PROBLEMS
-from dpproof.reproduction.engine import (
-    Measured,
-    Plots,
-    Row,
-    Study,
-    Table,
-    different,
-    panels,
-    where,
-    write_plots,
-)
+from dpproof.reproduction.engine import Measured, Study
 from dpproof.reproduction.expert.settings import CHOICES, FULL, QUICK, Size
 from dpproof.reproduction.first_lines import equal_rows, few_runs, listed
+from dpproof.reproduction.pages import Plots, panels, write_plots
+from dpproof.reproduction.tables import Row, Table, different, where
 
 EXTRA: Final = "pip install 'dpproof[rl,torch]'"
 _METHODS: Final = ("printed", "calibrated")

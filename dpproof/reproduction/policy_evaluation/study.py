@@ -15,18 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpproof.mechanisms.environments.chain import chain_values
-from dpproof.reproduction.engine import (
-    Measured,
-    Plots,
-    Row,
-    Study,
-    Table,
-    different,
-    panels,
-    where,
-    write_plots,
-)
+from dpproof.reproduction.engine import Measured, Study
 from dpproof.reproduction.first_lines import few_runs, listed
+from dpproof.reproduction.pages import Plots, panels, write_plots
 from dpproof.reproduction.policy_evaluation.kinds import DISCOUNT, EPSILON, FEATURES, STATES, Size
 from dpproof.reproduction.policy_evaluation.runs import (
     BOUNDS,
@@ -38,6 +29,7 @@ from dpproof.reproduction.policy_evaluation.runs import (
     rows,
     small_data,
 )
+from dpproof.reproduction.tables import Row, Table, different, where
 
 ERROR: Final = 0.1
 """The page states how many trajectories are needed for noise of this standard deviation."""

@@ -15,18 +15,9 @@ from matplotlib.figure import Figure
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.private_ucb.constants import SPARSE, TUNED, Constants
 from dpproof.reproduction.curves import Curves, draw_curve, write_curves
-from dpproof.reproduction.engine import (
-    Measured,
-    Plots,
-    Row,
-    Study,
-    Table,
-    different,
-    panels,
-    where,
-    write_plots,
-)
+from dpproof.reproduction.engine import Measured, Study
 from dpproof.reproduction.first_lines import equal_rows, few_runs, listed
+from dpproof.reproduction.pages import Plots, panels, write_plots
 from dpproof.reproduction.private_ucb.arms import (
     DELTA,
     FAILED,
@@ -39,6 +30,7 @@ from dpproof.reproduction.private_ucb.arms import (
     rows,
     run_arms,
 )
+from dpproof.reproduction.tables import Row, Table, different, where
 
 
 class PrivateUCB(Study[Size]):

@@ -14,8 +14,9 @@ from matplotlib.figure import Figure
 from dpproof.executors import executor_for
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.reproduction.curves import draw_curve, write_curves
-from dpproof.reproduction.engine import Measured, Plots, Row, Study, Table, different, where, write_plots
+from dpproof.reproduction.engine import Measured, Study
 from dpproof.reproduction.first_lines import equal_rows, few_runs, listed
+from dpproof.reproduction.pages import Plots, write_plots
 from dpproof.reproduction.sdp_pe.arms import (
     BETA,
     HORIZON,
@@ -29,6 +30,7 @@ from dpproof.reproduction.sdp_pe.arms import (
     run_arms,
     stage_rows,
 )
+from dpproof.reproduction.tables import Row, Table, different, where
 
 _KNOWN: Final = (
     "The possible transitions are taken as known. The algorithm as run here is told which next states are "

@@ -1,0 +1,121 @@
+"""Empirical claims of papers, and what the recorded experiments say of each.
+
+The claims of a paper are in ``printed/<paper>.toml``. A claim is out of reach there, with the reason, or a function of
+the paper's package judges it from recorded results.
+"""
+
+from __future__ import annotations
+
+import enum
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from dpproof.reproduction.first_lines import listed
+from dpproof.reproduction.suite.summary import Table as Suite
+from dpproof.reproduction.tables import Table
+
+
+class Outcome(enum.Enum):
+    """What the recorded experiments say of a claim."""
+
+    CONFIRMED = "confirmed"
+    """The runs show what the sentence says, at the stated settings."""
+    REFUTED = "refuted"
+    """The runs show the opposite at a setting that the sentence covers."""
+    UNDECIDED = "undecided"
+    """The runs bear on the sentence, but the differences are within their errors, or nothing learns."""
+    OUT_OF_REACH = "out of reach"
+    """No experiment here can speak to the sentence."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper that an experiment could confirm or contradict.
+
+    Attributes:
+        id: its name, unique in the paper.
+        where: its place in the paper.
+        sentence: the quoted sentence.
+        means: which measurable ordering or quantity it asserts.
+        decides: which measurement decides it; empty if none can.
+        out_of_reach: why no measurement here can decide it; empty if one can.
+    """
+
+    id: str
+    where: str
+    sentence: str
+    means: str
+    decides: str = ""
+    out_of_reach: str = ""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the recorded experiments say of a claim, and the figures that say so."""
+
+    outcome: Outcome
+    figures: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Recorded results: the scores of the benchmark, and the tables of the paper's own experiment by name."""
+
+    suite: Suite
+    own: Mapping[str, Table]
+
+
+Judge = Callable[[Evidence], Judgement]
+
+
+def claims_of(paper: str) -> tuple[Claim, ...]:
+    """Return the claims of a paper, in the order of its file.
+
+    >>> claims_of("rlsvi")[0].where
+    'Abstract; the same in section 1'
+    """
+    text = (files("dpproof.reproduction") / "printed" / f"{paper.replace('-', '_')}.toml").read_text(
+        encoding="utf-8"
+    )
+    return tuple(Claim(**one) for one in tomllib.loads(text)["claim"])
+
+
+def judged(paper: str, judges: Mapping[str, Judge], evidence: Evidence) -> list[tuple[Claim, Judgement]]:
+    """Return each claim of a paper with its judgement."""
+    return [
+        (claim, judges[claim.id](evidence) if not claim.out_of_reach else _beyond(claim))
+        for claim in claims_of(paper)
+    ]
+
+
+def _beyond(claim: Claim) -> Judgement:
+    return Judgement(Outcome.OUT_OF_REACH, claim.out_of_reach)
+
+
+def summary(found: Sequence[tuple[Claim, Judgement]]) -> Iterator[str]:
+    """Yield sentences for the top of a page: how many claims have each outcome, and which are refuted."""
+    counts = [f"{n} {one.value}" for one in Outcome if (n := sum(j.outcome is one for _, j in found))]
+    yield f"Of {len(found)} claims of the paper that an experiment could speak to, {listed(counts)}."
+    for claim, judgement in found:
+        if judgement.outcome is Outcome.REFUTED:
+            yield f'Refuted: "{claim.sentence}" ({claim.where}). {judgement.figures}'
+
+
+def section(found: Sequence[tuple[Claim, Judgement]]) -> str:
+    """Return a section of a page, as Markdown: a table of the claims and their judgements."""
+    lines = [
+        "## The paper's claims",
+        "",
+        "A sentence is *confirmed* if these runs show what it says at the settings below, *refuted* if they show the "
+        "opposite at a setting that it covers, and *undecided* if differences are within their errors or nothing "
+        "learns. These words are about runs. Verdicts on the paper's theorems are in the ledger.",
+        "",
+        "| where | sentence | what it says | outcome | measured |",
+        "|---|---|---|---|---|",
+    ]
+    for claim, judgement in found:
+        cells = (claim.where, f'"{claim.sentence}"', claim.means, judgement.outcome.value, judgement.figures)
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(lines)

@@ -1,0 +1,191 @@
+"""The frontier page: regret against certified epsilon, who leads where, and what privacy costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dpproof.reproduction.pages import Plots, rendered
+from dpproof.reproduction.suite.arms import ARMS, Arm, Promise, arm_of
+from dpproof.reproduction.suite.runs import ROOT
+from dpproof.reproduction.suite.summary import FAILED, LEARNS, SURE, Score, Table
+
+_PRIVATE: Final = (Promise.REPLACE, Promise.SHUFFLE, Promise.LOCAL, Promise.REWARDS)
+_MARKS: Final = dict(zip(_PRIVATE, "osv^", strict=True))
+_COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+"""The palette of Okabe and Ito, which colour-blind readers can tell apart."""
+
+
+@dataclass(frozen=True)
+class Lead:
+    """Who leads on a problem among arms with the same promise, and whether the second is clearly behind."""
+
+    problem: str
+    promise: Promise
+    epsilon: float
+    first: Score
+    second: Score | None
+
+    @property
+    def decided(self) -> bool:
+        """Whether the first is clearly ahead of the second."""
+        return self.second is None or self.first.clearly_below(self.second)
+
+
+def arms_of(table: Table) -> list[Arm]:
+    """Return the arms that have scores: known arms in their order, then other people's learners."""
+    known = {one.arm for one in table.scores}
+    return [arm_of(name) for name in [*(name for name in ARMS if name in known), *sorted(known - set(ARMS))]]
+
+
+def leads(table: Table) -> Iterator[Lead]:
+    """Yield who leads, for each problem, promise and epsilon."""
+    for problem in table.problems:
+        for promise in _PRIVATE:
+            for epsilon in table.epsilons:
+                found = table.leaders(problem.name, promise, epsilon)
+                if found:
+                    yield Lead(problem.name, promise, epsilon, found[0], found[1] if found[1:] else None)
+
+
+def places(table: Table, arm: str) -> Iterator[tuple[Score, int, Score | None]]:
+    """Yield each score of an arm, its place among the arms with the same promise, and the best other score."""
+    for one in table.of(arm=arm):
+        others = [x for x in table.leaders(one.problem, one.promise, one.epsilon) if x.arm != arm]
+        yield one, 1 + sum(x.mean < one.mean for x in others), others[0] if others else None
+
+
+def pooled(table: Table) -> list[dict[str, Any]]:
+    """Return a row for each arm that ran on every small problem of its kind: its pooled regret at each epsilon."""
+    small = [problem.name for problem in table.problems if not problem.large]
+    rows = []
+    for arm in arms_of(table):
+        places = [name for name in small if table.of(problem=name, arm=arm.name)]
+        if not places:
+            continue
+        epsilons = [math.inf] if arm.promise is Promise.NONE else table.epsilons
+        values = {epsilon: table.pooled(arm.name, epsilon, places) for epsilon in epsilons}
+        rows.append({"arm": arm, "problems": len(places), "values": values, "all": len(places) == len(small)})
+    return rows
+
+
+def costs(table: Table) -> Iterator[dict[str, Any]]:
+    """Yield what privacy costs: the episodes without learning whose regret is the difference to no privacy."""
+    for problem in table.problems:
+        free = min(
+            table.of(problem=problem.name, promise=Promise.NONE), key=lambda one: one.mean, default=None
+        )
+        if free is None:
+            continue
+        for promise in _PRIVATE:
+            found = {e: table.leaders(problem.name, promise, e) for e in table.epsilons}
+            cost = {e: known[0].episodes - free.episodes for e, known in found.items() if known}
+            if cost:
+                yield {"problem": problem, "promise": promise, "cost": cost, "free": free}
+
+
+def first_lines(table: Table) -> list[str]:
+    """Return the sentences that answer the question of the page."""
+    lines = []
+    small = [problem.name for problem in table.problems if not problem.large]
+    for epsilon in (1.0, 10.0):
+        known = [
+            (value, arm.name)
+            for arm in arms_of(table)
+            if arm.promise is Promise.REPLACE
+            for value in [table.pooled(arm.name, epsilon, small)]
+            if value is not None and all(_keeps(table, name, arm, epsilon) for name in small)
+        ]
+        if known:
+            value, name = min(known)
+            lines.append(
+                f"At a certified epsilon of {epsilon:g} under `replace` with a trusted server, {name} has the least "
+                f"regret pooled over {len(small)} problems: {value:.1%} of the regret without learning."
+            )
+    decided = list(leads(table))
+    sure = sum(one.decided for one in decided)
+    lines.append(
+        f"{sure} of {len(decided)} leads (a problem, a promise, an epsilon) are decided: the second is more than "
+        f"{SURE:g} standard errors behind. In the others these runs do not decide who leads."
+    )
+    return lines
+
+
+def _keeps(table: Table, problem: str, arm: Arm, epsilon: float) -> bool:
+    return any(one.arm == arm.name for one in table.leaders(problem, arm.promise, epsilon))
+
+
+def plots(table: Table) -> Plots:
+    """Return the plots: regret against certified epsilon, for each problem."""
+    return {problem.name: partial(_draw, table, problem.name) for problem in table.problems}
+
+
+def _draw(table: Table, problem: str, figure: Figure) -> None:
+    axes = figure.subplots()
+    ranked = _shown(table, problem)
+    for number, arm in enumerate(ranked):
+        _curve(axes, _line(table, problem, arm), arm, number)
+    free = table.of(problem=problem, promise=Promise.NONE)
+    if free:
+        least = min(free, key=lambda one: one.mean)
+        axes.axhline(max(least.mean, 1e-4), color="#555555", linewidth=0.8, linestyle=":")
+        axes.annotate(f"{least.arm}", (1.0, max(least.mean, 1e-4)), xycoords=("axes fraction", "data"), ha="right",
+                      va="bottom", fontsize=6)  # fmt: skip
+    axes.axhline(1, color="#999999", linewidth=0.8)
+    axes.set(
+        xscale="log", yscale="log", xlabel="certified epsilon", ylabel="regret / regret without learning"
+    )
+    axes.set_title(problem)
+    if ranked:  # a legend without entries is a warning
+        axes.legend(frameon=False, fontsize=6, loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+
+_MOST_LINES: Final = 2
+"""The number of arms of a promise and an epsilon that a plot shows."""
+
+
+def _shown(table: Table, problem: str) -> list[Arm]:
+    """Return the arms that a plot shows: those that are first or second at some epsilon, and printed ones."""
+    best = {
+        one.arm
+        for promise in _PRIVATE
+        for epsilon in table.epsilons
+        for one in table.leaders(problem, promise, epsilon)[:_MOST_LINES]
+    }
+    arms = [
+        arm for arm in arms_of(table) if arm.name in best or (arm.name.endswith("printed") and not arm.fixed)
+    ]
+    found = [arm for arm in arms if len(_line(table, problem, arm)) > 1]
+    return sorted(found, key=lambda arm: min(one.mean for one in _line(table, problem, arm)))
+
+
+def _line(table: Table, problem: str, arm: Arm) -> list[Score]:
+    found = table.of(problem=problem, arm=arm.name)
+    return sorted((one for one in found if one.certified), key=lambda one: one.certified or 0.0)
+
+
+def _curve(axes: Axes, line: Sequence[Score], arm: Arm, number: int) -> None:
+    dashes = ("-", "--", ":", "-.")[number // len(_COLOURS) % 4]
+    axes.errorbar(
+        [one.certified or 0.0 for one in line], [one.mean for one in line], [2 * one.error for one in line],
+        color=_COLOURS[number % len(_COLOURS)], linestyle=dashes, marker=_MARKS[arm.promise], markersize=3,
+        linewidth=1, label=arm.name,
+    )  # fmt: skip
+
+
+def page(table: Table, folder: str) -> str:
+    """Return the text of the page. Its plots are in `folder`."""
+    template = Path(__file__).with_name("frontier.md.j2")
+    return rendered(
+        template, first_lines(table),
+        table=table, arms=arms_of(table), promises=_PRIVATE, none=Promise.NONE,
+        pooled=pooled(table), leads=list(leads(table)),
+        costs=list(costs(table)), folder=folder, failed=FAILED, learns=LEARNS, sure=SURE, root=ROOT, inf=math.inf,
+    )  # fmt: skip

@@ -1,0 +1,178 @@
+"""What the recorded runs of the benchmark say: statistics of each cell, and comparisons of arms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from dpproof.reproduction.suite.arms import ARMS, Promise, arm_of
+from dpproof.reproduction.suite.problems import PROBLEMS, Problem
+from dpproof.reproduction.suite.runs import POINTS, Cell, Record
+from dpproof.reproduction.tables import read_rows, write_rows
+
+FAILED: Final = 0.25
+"""A run fails if its regret is above this share of the regret without learning."""
+LEARNS: Final = 0.5
+"""An arm learns if its mean regret is below this share of the regret without learning."""
+SURE: Final = 3.0
+"""Two means differ if they are this many standard errors of their difference apart."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Statistics of the total regret of a cell's runs, relative to the regret without learning.
+
+    Attributes:
+        problem, arm, epsilon: the cell.
+        certified, delta: the certified epsilon of a whole run, at this delta; None if nothing is certified.
+        runs: the number of runs.
+        mean, error: the mean and its standard error.
+        low, median, high: the quantiles at 10 %, 50 % and 90 %.
+        worst: the largest.
+        failed: the share of runs that fail.
+        curve: the means of the cumulative regret after a tenth, two tenths ... of the episodes.
+    """
+
+    problem: str
+    arm: str
+    epsilon: float
+    certified: float | None
+    delta: float | None
+    runs: int
+    mean: float
+    error: float
+    low: float
+    median: float
+    high: float
+    worst: float
+    failed: float
+    curve: tuple[float, ...]
+
+    @property
+    def cell(self) -> Cell:
+        """The cell that the score is about."""
+        return Cell(self.problem, self.arm, self.epsilon)
+
+    @property
+    def promise(self) -> Promise:
+        """What the arm promises."""
+        return arm_of(self.arm).promise
+
+    @property
+    def regret(self) -> float:
+        """The mean regret, not relative to anything."""
+        return self.mean * PROBLEMS[self.problem].never
+
+    @property
+    def episodes(self) -> float:
+        """The number of episodes without learning that have the same regret."""
+        return self.mean * PROBLEMS[self.problem].episodes
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the statistics as JSON data. The regret is relative to the regret without learning."""
+        return {
+            "problem": self.problem,
+            "arm": self.arm,
+            "promise": self.promise.value,
+            "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
+            "certified_epsilon": self.certified,
+            "delta": self.delta,
+            "runs": self.runs,
+            "regret": self.mean,
+            "standard_error": self.error if math.isfinite(self.error) else None,
+            "worst": self.worst,
+            "failed": self.failed,
+        }
+
+    def clearly_below(self, other: Score) -> bool:
+        """Return whether the mean is below another one by at least `SURE` standard errors."""
+        return other.mean - self.mean > SURE * math.hypot(self.error, other.error)
+
+
+def score(record: Record, cell: Cell) -> Score | None:
+    """Return the statistics of a cell; None if no run of it is recorded."""
+    found = record.regrets(cell)
+    if not len(found):
+        return None
+    relative = found / PROBLEMS[cell.problem].never
+    total = relative[:, -1]
+    low, median, high = (float(x) for x in np.quantile(total, (0.1, 0.5, 0.9)))
+    error = float(total.std(ddof=1)) / math.sqrt(len(total)) if len(total) > 1 else math.inf
+    return Score(
+        cell.problem, cell.arm, cell.epsilon, *record.promised(cell), len(total), float(total.mean()), error,
+        low, median, high, float(total.max()), float((total > FAILED).mean()), tuple(relative.mean(axis=0).tolist()),
+    )  # fmt: skip
+
+
+def write_scores(file: Path, scores: Sequence[Score]) -> None:
+    """Write scores as a CSV file with six significant digits."""
+    plain = [{**asdict(one), "curve": None} for one in scores]
+    for row, one in zip(plain, scores, strict=True):
+        row |= {f"curve_{i}": x for i, x in enumerate(one.curve, 1)}
+        row.pop("curve")
+    write_rows(file, plain, 6)
+
+
+def read_scores(file: Path) -> list[Score]:
+    """Return the scores that `write_scores` wrote. Arms and problems that no longer exist are left out."""
+    return [
+        _of(row)
+        for row in read_rows(file)
+        if (row["arm"] in ARMS or ":" in row["arm"]) and row["problem"] in PROBLEMS
+    ]
+
+
+def _of(row: dict[str, Any]) -> Score:
+    curve = tuple(float(row[f"curve_{i}"]) for i in range(1, POINTS + 1))
+    return Score(
+        **{field.name: row[field.name] for field in fields(Score) if field.name != "curve"}, curve=curve
+    )
+
+
+@dataclass(frozen=True)
+class Table:
+    """The scores of the benchmark, and the questions that they answer."""
+
+    scores: tuple[Score, ...]
+
+    def of(self, **values: Any) -> list[Score]:
+        """Return the scores that have these values of attributes."""
+        return [one for one in self.scores if all(getattr(one, name) == x for name, x in values.items())]
+
+    def one(self, problem: str, arm: str, epsilon: float = math.inf) -> Score | None:
+        """Return the score of a cell; None if it was not run."""
+        return next(iter(self.of(problem=problem, arm=arm, epsilon=epsilon)), None)
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The problems that were run, without those that serve one question only."""
+        known = {one.problem for one in self.scores}
+        return [problem for name, problem in PROBLEMS.items() if name in known and problem.arms is None]
+
+    @property
+    def epsilons(self) -> list[float]:
+        """The finite epsilons."""
+        return sorted({one.epsilon for one in self.scores if math.isfinite(one.epsilon)})
+
+    def leaders(self, problem: str, promise: Promise, epsilon: float) -> list[Score]:
+        """Return the scores of the arms that keep a promise at an epsilon, the least mean regret first.
+
+        An arm whose certified epsilon is above the promised one, or that has none, does not keep the promise.
+        """
+        found = self.of(problem=problem, promise=promise, epsilon=epsilon)
+        return sorted((one for one in found if _kept(one)), key=lambda one: one.mean)
+
+    def pooled(self, arm: str, epsilon: float, problems: Iterable[str]) -> float | None:
+        """Return the mean relative regret over problems, each at most 1; None if the arm did not run on one of them."""
+        found = [self.one(name, arm, epsilon) for name in problems]
+        known = [min(one.mean, 1.0) for one in found if one is not None]
+        return sum(known) / len(known) if len(known) == len(found) else None
+
+
+def _kept(one: Score) -> bool:
+    return one.certified is not None and one.certified <= one.epsilon * (1 + 1e-9)
