@@ -13,7 +13,7 @@ import numpy as np
 from dpproof.mechanisms.agents.gradient_constants import GradientConstants
 from dpproof.mechanisms.agents.gradient_sums import ONE, GradientSums, clipped
 from dpproof.mechanisms.agents.gradients import trajectory_gradient
-from dpproof.mechanisms.agents.learner import Floats, Ints, Path, Record
+from dpproof.mechanisms.agents.learner import Floats, Ints, Learner, Path, Record
 from dpproof.mechanisms.agents.network import Network, first_numbers
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.release.words import WordSource
@@ -23,7 +23,7 @@ _SQUARES = 0.99
 _TINY = 1e-8
 
 
-class GradientLearner:
+class GradientLearner(Learner):
     """Policy gradients with a trusted server. `dpproof.agent` makes it, and calibrates its noise.
 
     A batch is over when so many users have begun, no matter who has ended. A user adds to the batch in which the user

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpproof.mechanisms.agents.agent import Agent
 from dpproof.mechanisms.agents.learner import Floats, Ints, Learner, Paths, Weights
+from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.compiled import njit
 
 Tables = NDArray[np.float32]
@@ -214,6 +215,10 @@ def _check(agent: Agent, world: World) -> None:
     task, (_, S, A) = agent.task, world.rewards.shape
     if not agent.simulated:
         raise ValueError("agent must be a simulation, because its users are. Make it with a seed.")
+    if not isinstance(task.observations, FiniteSpace):
+        raise ValueError(
+            "agent must have finitely many observations, because the process has finitely many states"
+        )
     if agent.users:
         raise ValueError(f"agent must be new, but {agent.users} users have begun")
     if (task.states, task.actions.size, task.horizon) != (S, A, world.horizon):
@@ -227,10 +232,10 @@ def _policies(agent: Agent) -> tuple[list[Weights], Ints]:
     """Let users begin whose policies do not depend on each other. Return the policies, and which one each has."""
     learner: Learner = agent._learner
     policies: list[Weights] = []
-    which = []
+    which: list[int] = []
     for _ in range(min(learner.together, agent.task.episodes - agent.users)):
         agent._begin()
-        weights = learner.for_user()
+        weights = np.asarray(learner.for_user())  # no copy of a table
         if not policies or weights is not policies[-1]:
             policies.append(weights)
         which.append(len(policies) - 1)
