@@ -152,14 +152,21 @@ def serve(one: Agent, users: int) -> None:
 @ignored
 @pytest.mark.parametrize("algorithm", ["private-ucb-vi", "private-ucb-po", "dp-ucbvi"])
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
-def test_an_agent_finds_the_transitions_and_learns(algorithm: str, relation: str, tmp_path: FilePath) -> None:
-    one = small(algorithm, adjacency=relation)
+def test_an_agent_finds_the_transitions_and_learns(algorithm: str, relation: str) -> None:
+    one = small(algorithm, adjacency=relation, seed=0)
     serve(one, 3000)
     weights = one.policy.weights
     assert weights[0, 0, 1] > 0.9
     assert weights[1, 2, 1] > 0.9
     counts = one._learner._counters
     assert counts.after.max() < 3, "an end that never happened is not opened"
+
+
+@ignored
+@pytest.mark.parametrize("relation", ["replace", "add-remove"])
+def test_an_agent_with_found_transitions_keeps_its_budget(relation: str, tmp_path: FilePath) -> None:
+    one = small(adjacency=relation)
+    serve(one, 300)
     assert one.result.epsilon("1e-5").upper <= 5
     assert one.result.covers_released_bits
     one.save(tmp_path / "found.npz")
