@@ -63,6 +63,7 @@ def test_less_noise_releases_more(found):
         assert row["calibrated_released"] > row["printed_released"] + 20
 
 
+@pytest.mark.slow  # test_reproduce.py has the same for another experiment
 def test_equal_seeds_give_equal_files(found, tmp_path):
     folder, _ = found
     STUDY.run(tmp_path, True, 3, TINY, workers=1)
