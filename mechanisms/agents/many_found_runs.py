@@ -20,7 +20,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.accountant.rl.private_ucb.encoder import encoder
 from dpproof.mechanisms.agents.found import FoundCounters, Openings
-from dpproof.mechanisms.agents.learner import Floats, Ints, Path
+from dpproof.mechanisms.agents.learner import Floats, Ints, Path, Paths
 from dpproof.mechanisms.agents.many_runs import EARLY, AgentCounts, paths_apart
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.counting.lattice import LatticeSums
@@ -64,15 +64,14 @@ class RepeatedCounters(FoundCounters):
         self.tables = runs * self._each
         self._exact = np.zeros((self.tables, *self.after.shape))
 
-    def _visits(self, path: Path) -> tuple[Ints, Ints, Ints, Ints]:
-        tables, *others = super()._visits(path)
-        shifts = np.add.outer(self._each * np.arange(self.runs), tables).ravel()
-        cells, after, grains = (np.tile(each, self.runs) for each in others)
-        return shifts, cells, after, grains
+    def _visits(self, paths: Paths) -> Ints:
+        found = super()._visits(paths)
+        shifts = np.add.outer(self._each * np.arange(self.runs), found[0]).ravel()
+        return np.vstack([shifts, np.tile(found[1:], self.runs)])
 
     def pairs_of(self, path: Path) -> tuple[Ints, Floats]:
         """Return the numbers of the pairs that a user visits in the first run, and the gains of the visits."""
-        tables, cells, after, grains = super()._visits(path)
+        tables, cells, after, grains = super()._visits(Paths.of(path))
         return (tables * self.cells + cells) * self._width + after, grains / self.counting.grains
 
     def seen(self) -> Floats:
@@ -140,7 +139,7 @@ class FoundCounts(AgentCounts):
         for paths in users.walked()[:EARLY]:
             for path, copies in paths:
                 for _ in range(copies):
-                    counters.count(path)
+                    counters.count(Paths.of(path))
             counters.release()
             found.append(counters.seen())
         return np.hstack(found)
