@@ -117,10 +117,10 @@ def plots(table: Table) -> Plots:
 def _draw(table: Table, problem: str, figure: Figure) -> None:
     axes = figure.subplots()
     private = [arm for arm in ARMS.values() if arm.promise is not Promise.NONE]
-    shown = [arm for arm in private if len(_line(table, problem, arm)) > 1]
-    ranked = sorted(shown, key=lambda arm: min(one.mean for one in _line(table, problem, arm)))
+    shown = [arm for arm in private if len(line_of(table, problem, arm)) > 1]
+    ranked = sorted(shown, key=lambda arm: min(one.mean for one in line_of(table, problem, arm)))
     for number, arm in enumerate(ranked):
-        _curve(axes, _line(table, problem, arm), arm, number)
+        draw_line(axes, line_of(table, problem, arm), arm, number)
     free = table.of(problem=problem, promise=Promise.NONE)
     if free:
         least = min(free, key=lambda one: one.mean)
@@ -135,12 +135,14 @@ def _draw(table: Table, problem: str, figure: Figure) -> None:
     axes.legend(frameon=False, fontsize=6, loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 
-def _line(table: Table, problem: str, arm: Arm) -> list[Score]:
+def line_of(table: Table, problem: str, arm: Arm) -> list[Score]:
+    """Return the scores of a private arm on a problem, the least certified epsilon first."""
     found = table.of(problem=problem, arm=arm.name)
     return sorted((one for one in found if one.certified), key=lambda one: one.certified or 0.0)
 
 
-def _curve(axes: Axes, line: Sequence[Score], arm: Arm, number: int) -> None:
+def draw_line(axes: Axes, line: Sequence[Score], arm: Arm, number: int) -> None:
+    """Draw the regret of an arm against its certified epsilon. `number` selects the colour and the dashes."""
     dashes = ("-", "--", ":", "-.")[number // len(_COLOURS) % 4]
     axes.errorbar(
         [one.certified or 0.0 for one in line], [one.mean for one in line], [2 * one.error for one in line],
