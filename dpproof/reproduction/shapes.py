@@ -315,7 +315,7 @@ def best_below(
                 first, one = _best(evidence.suite, problem, ones, epsilon)
                 second, other = _best(evidence.suite, problem, others, epsilon)
                 than = "" if factor == 1 else f"{factor:g} times "
-                where = f"({one}, {than}{other}) {_at(problem, epsilon)}"
+                where = f"({one} against {than}{other}) {_at(problem, epsilon)}"
                 yield less(first, second and second.times(factor), where)
 
     return shape

@@ -77,7 +77,7 @@ def _explores(evidence: Evidence) -> Iterator[Setting]:
         found = [mean_of(evidence.suite, problem, *noise) for noise in noises]
         least = min((one for one in found if one), key=lambda one: one.value) if all(found) else None
         none = mean_of(evidence.suite, problem, "RLSVI, no noise", math.inf)
-        yield less(least, none, f"(the best noise, no noise) on {problem}")
+        yield less(least, none, f"(the best noise against no noise) on {problem}")
 
 
 def _renyi(_: Evidence) -> Iterator[Setting]:

@@ -20,7 +20,7 @@ from dpproof.reproduction.pages import write_plots
 from dpproof.reproduction.rlsvi.judges import JUDGES
 from dpproof.reproduction.suite import benchmark
 from dpproof.reproduction.suite.arms import ARMS, Promise
-from dpproof.reproduction.suite.frontier import draw_line, line_of
+from dpproof.reproduction.suite.frontier import COLOURS, draw_line, line_of
 from dpproof.reproduction.suite.learners import DELTA
 from dpproof.reproduction.suite.runs import ROOT
 from dpproof.reproduction.suite.summary import SURE, Score, Table
@@ -156,41 +156,46 @@ def _lines(table: Table, columns: Sequence[float]) -> Iterator[dict[str, Any]]:
 
 def _draw(table: Table, figure: Figure) -> None:
     """Draw a panel for each problem, and one legend below them."""
-    places = figure.subplots(2, -(-len(table.problems) // 2), squeeze=False, sharex=True).flat
-    for axes, problem in itertools.zip_longest(places, table.problems):
+    rows = 1 if len(table.problems) < _WIDE else 2
+    panels = figure.subplots(rows, -(-len(table.problems) // rows), squeeze=False, sharex=True)
+    for axes, problem in itertools.zip_longest(panels.flat, table.problems):
         if problem is None:
             axes.set_visible(False)
         else:
             _panel(axes, table, problem.name)
-    known = {
-        label: line
-        for axes in figure.axes
-        for line, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(known.values(), known, frameon=False, fontsize=7, ncols=5, loc="outside lower center")
-    figure.supxlabel("certified epsilon", fontsize=8)
-    figure.supylabel("regret / regret without learning", fontsize=8)
+    for axes in panels[-1]:
+        axes.set_xlabel("certified epsilon")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("regret / without learning")
+    legends = [axes.get_legend_handles_labels() for axes in figure.axes]
+    lines = {label: line for legend in legends for line, label in zip(*legend, strict=True)}
+    figure.legend(
+        lines.values(), lines, frameon=False, fontsize=7, ncols=len(SHOWN) // 2, loc="outside lower center"
+    )
+
+
+_WIDE: Final = 4
+"""From this number of panels on they are in two rows."""
 
 
 def _panel(axes: Axes, table: Table, problem: str) -> None:
+    """Draw the regret of each learner: a line against certified epsilon, or a dotted line without privacy."""
     for number, arm in enumerate(SHOWN):
-        if arm.promise is Promise.NONE:
-            for one in table.of(problem=problem, arm=arm.name):
-                axes.axhline(one.mean, color=_FREE[arm.name], linestyle=":", linewidth=1, label=arm.name)
-        else:
+        if arm.promise is not Promise.NONE:
             draw_line(axes, line_of(table, problem, arm), arm, number)
+        for one in table.of(problem=problem, arm=arm.name, promise=Promise.NONE):
+            axes.axhline(one.mean, color=COLOURS[number], linestyle=":", linewidth=1.2, label=arm.name)
     axes.axhline(1, color="#999999", linewidth=0.8)
     axes.set(xscale="log", yscale="log")
     axes.set_title(problem, fontsize=8)
 
 
-_FREE: Final = {"RLSVI, no noise": "#000000", "UCB-VI": "#7F7F7F"}
-"""The colours of the arms without privacy, which have no certified epsilon. A line shows their regret."""
+def _main() -> None:
+    """Draw the plot of the documentation, from the scores that the package is published with."""
+    beside = Path(__file__).resolve().parents[3] / "docs" / "experiments" / "rlsvi"
+    beside.mkdir(exist_ok=True)
+    replace(_drawn(STUDY.full, beside, benchmark.recorded()), tables={}).write(beside)
 
 
-if (
-    __name__ == "__main__"
-):  # the plot of the documentation, from the scores that the package is published with
-    _beside = Path(__file__).resolve().parents[3] / "docs" / "experiments" / "rlsvi"
-    _beside.mkdir(exist_ok=True)
-    replace(_drawn(STUDY.full, _beside, benchmark.recorded()), tables={}).write(_beside)
+if __name__ == "__main__":
+    _main()

@@ -19,7 +19,7 @@ from dpproof.reproduction.suite.summary import FAILED, LEARNS, SURE, Score, Tabl
 
 _PRIVATE: Final = (Promise.REPLACE, Promise.SHUFFLE, Promise.LOCAL, Promise.REWARDS)
 _MARKS: Final = dict(zip(_PRIVATE, "osv^", strict=True))
-_COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 """The palette of Okabe and Ito, which colour-blind readers can tell apart."""
 
 
@@ -143,10 +143,10 @@ def line_of(table: Table, problem: str, arm: Arm) -> list[Score]:
 
 def draw_line(axes: Axes, line: Sequence[Score], arm: Arm, number: int) -> None:
     """Draw the regret of an arm against its certified epsilon. `number` selects the colour and the dashes."""
-    dashes = ("-", "--", ":", "-.")[number // len(_COLOURS) % 4]
+    dashes = ("-", "--", ":", "-.")[number // len(COLOURS) % 4]
     axes.errorbar(
         [one.certified or 0.0 for one in line], [one.mean for one in line], [2 * one.error for one in line],
-        color=_COLOURS[number % len(_COLOURS)], linestyle=dashes, marker=_MARKS[arm.promise], markersize=3,
+        color=COLOURS[number % len(COLOURS)], linestyle=dashes, marker=_MARKS[arm.promise], markersize=3,
         linewidth=1, label=arm.name,
     )  # fmt: skip
 
