@@ -110,11 +110,11 @@ def summary(found: Sequence[tuple[Claim, Judgement]]) -> Iterator[str]:
     yield f"Of {len(found)} claims of the paper that an experiment could speak to, {listed(counts)}."
     for claim, judgement in found:
         if judgement.outcome is Outcome.REFUTED:
-            yield f'Refuted: "{claim.sentence}" ({claim.where}). {judgement.figures}'
+            yield f'Refuted: "{claim.sentence}" ({claim.where}). We read it as: {claim.means} {judgement.figures}'
 
 
 def section(found: Sequence[tuple[Claim, Judgement]]) -> str:
-    """Return a section of a page, as Markdown: a table of the claims and their judgements; empty without claims."""
+    """Return a section of a page, as Markdown: a table of the claims and their judgements; nothing without claims."""
     if not found:
         return ""
     lines = [

@@ -30,8 +30,6 @@ LEAST: Final = 10
 """The least number of runs of a mean that decides something."""
 _ROUNDED: Final = 1e-5
 """Means that differ by less than this share are equal: the tables are rounded."""
-_SHOWN: Final = 3
-"""The number of settings of a kind that a judgement spells out."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Mean:
         return cls(score.mean, score.error, score.mean <= LEARNT, score.runs)
 
     def __str__(self) -> str:
-        if not 0 < self.error < math.inf:
+        if not _ROUNDED * abs(self.value) < self.error < math.inf:
             return f"{self.value:.4g}"
         digits = max(0, 1 - math.floor(math.log10(self.error)))
         return f"{self.value:.{digits}f} ± {self.error:.{digits}f}"
@@ -71,6 +69,12 @@ class Mean:
             SURE * math.hypot(self.error, other.error), _ROUNDED * max(abs(self.value), abs(other.value))
         )
         return other.value - self.value > apart
+
+
+def extra(one: Mean, other: Mean) -> Mean:
+    """Return the difference of two independent means."""
+    error = math.hypot(one.error, other.error)
+    return Mean(one.value - other.value, error, one.learns and other.learns, min(one.runs, other.runs))
 
 
 def ratio(one: Mean, other: Mean) -> Mean:
@@ -188,21 +192,29 @@ def _shows(found: Iterable[Setting], *kinds: Shows) -> list[Setting]:
     return [one for one in found if one.shows in kinds]
 
 
-_ORDER: Final = (Shows.OPPOSITE, Shows.ALLOWED, Shows.CLAIM, Shows.NEITHER, Shows.IDLE, Shows.MISSING)
+_SHOWN: Final = {
+    Shows.OPPOSITE: 3,
+    Shows.ALLOWED: 3,
+    Shows.CLAIM: 3,
+    Shows.NEITHER: 2,
+    Shows.IDLE: 1,
+    Shows.MISSING: 1,
+}
+"""The most telling kind of setting first, with the number of settings that a judgement spells out."""
 
 
 def _told(found: Sequence[Setting]) -> str:
     """Return the figures of the settings, the most telling kind first."""
     return " ".join(
-        f"{kind.value.capitalize()} ({len(some)} of {len(found)}): {_few([one.figures for one in some])}."
-        for kind in _ORDER
+        f"{kind.value.capitalize()} ({len(some)} of {len(found)}): {_few([one.figures for one in some], most)}."
+        for kind, most in _SHOWN.items()
         if (some := _shows(found, kind))
     )
 
 
-def _few(figures: Sequence[str]) -> str:
-    more = [f"{len(figures) - _SHOWN} more"] if len(figures) > _SHOWN else []
-    return "; ".join([*figures[:_SHOWN], *more])
+def _few(figures: Sequence[str], most: int) -> str:
+    more = [f"{len(figures) - most} more"] if len(figures) > most else []
+    return "; ".join([*figures[:most], *more])
 
 
 def less(one: Mean | None, other: Mean | None, where: str) -> Setting:
@@ -340,23 +352,30 @@ def _at(problem: str, epsilon: float) -> str:
     return f"on {problem}{'' if math.isinf(epsilon) else f' at epsilon {epsilon:g}'}"
 
 
-def falls(arm: str, *, problems: Sequence[str] = (), epsilons: Sequence[float] = EPSILONS) -> Shape:
-    """Return the shape: the regret of an arm falls while epsilon grows, on each problem.
+def falling(known: Mapping[float, Mean | None], where: str) -> Iterator[Setting]:
+    """Yield what means at several epsilons show of the claim that they fall while epsilon grows.
 
-    A problem shows it if the two ends differ, and the opposite if a pair of neighbouring epsilons is inverted.
+    The two ends show it if they differ. A pair of neighbouring epsilons that is inverted shows the opposite.
+
+    Args:
+        known: the mean at each epsilon, the least epsilon first; None if it was not run.
+        where: the setting in words.
     """
+    epsilons = list(known)
+    for low, high in [*pairwise(epsilons), (epsilons[0], epsilons[-1])]:
+        found = less(known[high], known[low], f"at epsilon {high:g} and {low:g} {where}")
+        ends = (low, high) == (epsilons[0], epsilons[-1])
+        if ends or found.shows in (Shows.OPPOSITE, Shows.MISSING):
+            yield found
+
+
+def falls(arm: str, *, problems: Sequence[str] = (), epsilons: Sequence[float] = EPSILONS) -> Shape:
+    """Return the shape: the regret of an arm falls while epsilon grows, on each problem."""
 
     def shape(evidence: Evidence) -> Iterator[Setting]:
         for problem in problems or problems_of(arm):
             known = {epsilon: mean_of(evidence.suite, problem, arm, epsilon) for epsilon in epsilons}
-            for low, high in pairwise(epsilons):
-                pair = less(
-                    known[high], known[low], f"({arm}, epsilon {high:g} against {low:g}) on {problem}"
-                )
-                if pair.shows in (Shows.OPPOSITE, Shows.MISSING):
-                    yield pair
-            low, high = epsilons[0], epsilons[-1]
-            yield less(known[high], known[low], f"({arm}, epsilon {high:g} against {low:g}) on {problem}")
+            yield from falling(known, f"({arm}) on {problem}")
 
     return shape
 
@@ -427,7 +446,7 @@ def flattens(
             for epsilon in _promised(epsilons, arm):
                 found = score_of(evidence.suite, problem, arm, epsilon)
                 last, first = (tenth(found, number) if found else None for number in (POINTS, 1))
-                where = f"in the last and the first tenth ({arm}) {_at(problem, epsilon)}"
+                where = f"in the last tenth, and {share:g} times the first ({arm}) {_at(problem, epsilon)}"
                 yield less(last, first and first.times(share), where)
 
     return shape

@@ -157,7 +157,8 @@ def _lines(table: Table, columns: Sequence[float]) -> Iterator[dict[str, Any]]:
 def _draw(table: Table, figure: Figure) -> None:
     """Draw a panel for each problem, and one legend below them."""
     rows = 1 if len(table.problems) < _WIDE else 2
-    panels = figure.subplots(rows, -(-len(table.problems) // rows), squeeze=False, sharex=True)
+    columns = max(1, -(-len(table.problems) // rows))
+    panels = figure.subplots(rows, columns, squeeze=False, sharex=True)
     for axes, problem in itertools.zip_longest(panels.flat, table.problems):
         if problem is None:
             axes.set_visible(False)
