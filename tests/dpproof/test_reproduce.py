@@ -102,7 +102,7 @@ def test_the_command_prints_the_answer(tmp_path, monkeypatch):
     assert (tmp_path / "new" / "private_ucb.md").is_file()
 
 
-ONE = rlsvi.Size((10.0,), 1, ("bandit",))
+ONE = rlsvi.Size((1.0, 10.0), 1, ("bandit",))
 
 
 @pytest.mark.slow
