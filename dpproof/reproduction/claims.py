@@ -9,8 +9,9 @@ from __future__ import annotations
 import enum
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
+from typing import Any
 
 from dpproof.reproduction.first_lines import listed
 from dpproof.reproduction.suite.summary import Table as Suite
@@ -61,10 +62,17 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Recorded results: the scores of the benchmark, and the tables of the paper's own experiment by name."""
+    """Recorded results, from which claims are judged.
+
+    Attributes:
+        suite: the scores of the benchmark.
+        own: the tables of the paper's own experiment, by name.
+        more: the other recorded data of that experiment.
+    """
 
     suite: Suite
     own: Mapping[str, Table]
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 Judge = Callable[[Evidence], Judgement]
@@ -96,15 +104,19 @@ def _beyond(claim: Claim) -> Judgement:
 
 def summary(found: Sequence[tuple[Claim, Judgement]]) -> Iterator[str]:
     """Yield sentences for the top of a page: how many claims have each outcome, and which are refuted."""
+    if not found:
+        return
     counts = [f"{n} {one.value}" for one in Outcome if (n := sum(j.outcome is one for _, j in found))]
     yield f"Of {len(found)} claims of the paper that an experiment could speak to, {listed(counts)}."
     for claim, judgement in found:
         if judgement.outcome is Outcome.REFUTED:
-            yield f'Refuted: "{claim.sentence}" ({claim.where}). {judgement.figures}'
+            yield f'Refuted: "{claim.sentence}" ({claim.where}). We read it as: {claim.means} {judgement.figures}'
 
 
 def section(found: Sequence[tuple[Claim, Judgement]]) -> str:
-    """Return a section of a page, as Markdown: a table of the claims and their judgements."""
+    """Return a section of a page, as Markdown: a table of the claims and their judgements; nothing without claims."""
+    if not found:
+        return ""
     lines = [
         "## The paper's claims",
         "",
@@ -112,10 +124,11 @@ def section(found: Sequence[tuple[Claim, Judgement]]) -> str:
         "opposite at a setting that it covers, and *undecided* if differences are within their errors or nothing "
         "learns. These words are about runs. Verdicts on the paper's theorems are in the ledger.",
         "",
-        "| where | sentence | what it says | outcome | measured |",
-        "|---|---|---|---|---|",
+        "| where | sentence | what it says | how it is decided | outcome | measured |",
+        "|---|---|---|---|---|---|",
     ]
     for claim, judgement in found:
-        cells = (claim.where, f'"{claim.sentence}"', claim.means, judgement.outcome.value, judgement.figures)
+        told = (claim.where, f'"{claim.sentence}"', claim.means, claim.decides or "-")
+        cells = (*told, judgement.outcome.value, judgement.figures)
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join(lines)

@@ -12,6 +12,7 @@ from dpproof.answers.papers import FOLDER, PaperLedger, experiment_of
 from dpproof.answers.verify import Verified
 from dpproof.proofs_check.registry import papers
 from dpproof.report.pages import DOCS
+from dpproof.reproduction.claims import Evidence, Outcome
 from dpproof.reproduction.engine import Measured
 from dpproof.reproduction.experiments import experiments
 from dpproof.reproduction.expert.study import STUDY as EXPERT
@@ -20,6 +21,7 @@ from dpproof.reproduction.private_ucb.arms import Group
 from dpproof.reproduction.private_ucb.study import STUDY as UCB
 from dpproof.reproduction.sdp_pe.arms import Kind, Size
 from dpproof.reproduction.sdp_pe.study import STUDY as SDP
+from dpproof.reproduction.suite.summary import Table as Scores
 
 PAGES = {name: FOLDER / f"{name.replace('-', '_')}.md" for name in experiments()}
 
@@ -61,11 +63,10 @@ def test_a_recorded_page_is_what_the_template_makes_of_the_tables(name):
         ("sdp-pe", "The possible transitions are taken as known"),
         ("sdp-pe", "decide nothing: to the last digit their regret is the same, 8969 ± 0"),
         ("private-ucb", "width 0.02, error terms 0, shift 0"),
-        ("private-ucb", "With those even the learner without privacy does not learn: its regret is 66184"),
-        (
-            "private-ucb",
-            "UCB-VI (Azar et al. 2017) and OPPO (Efroni et al. 2020), with which the paper compares",
-        ),
+        ("private-ucb", "With those even PRIVATE-UCB without privacy does not learn: its regret is 66184"),
+        ("private-ucb", "The paper compares with UCB-VI (Azar et al. 2017) and OPPO (Efroni et al. 2020)"),
+        ("private-ucb", 'Refuted: "Cumulative regret vs. Episode under PRIVATE-UCB-PO and PRIVATE-UCB-VI"'),
+        ("rlsvi", "The paper has no experiment"),
         ("private-ucb", "13% fail"),
         ("policy-evaluation", "DP-LSW is useless on small data"),
         ("policy-evaluation", "Another lambda is better in 6 of 6 rows"),
@@ -83,8 +84,10 @@ def sdp_lines(never, rows):
     return SDP.first_lines(Measured(SDP.full, 0, {"regret": rows}, (), {"never": never}))
 
 
-def ucb_lines(never, rows):
-    return UCB.first_lines(Measured(UCB.full, 0, {"regret": rows}, (), {"never": never}))
+def ucb_lines(never, rows, baselines=()):
+    return UCB.first_lines(
+        Measured(UCB.full, 0, {"regret": rows, "baselines": baselines}, (), {"never": never})
+    )
 
 
 def learner(method, epsilon, value, interval=1.0, problem="cartpole"):
@@ -166,17 +169,38 @@ def test_the_headline_is_a_law_and_few_runs_are_said():
     told = "\n".join(ucb_lines(1000.0, rows))
     assert "Half of the runs are above 90, one in ten above 300, the worst is 900, and 7% fail" in told
     assert "its regret is 990 (VI, per step) of 1000" in told
-    assert "With the printed noise none does at epsilon 1" in told
+    assert "UCB-VI was not run yet and OPPO was not run yet" in told
     assert "runs only" not in told
     assert "result of 20 runs only" in "\n".join(ucb_lines(1000.0, [*rows, arm(Group.HONEST, seeds=20)]))
 
 
+def test_the_baselines_are_those_of_the_benchmark():
+    rows = [arm(Group.THEORY, "per step", None, 990.0), arm(Group.BEST)]
+    known = [{"algorithm": "UCB-VI", "regret": 0.2123, "error": 0.002}]
+    told = "\n".join(ucb_lines(1000.0, rows, known))
+    assert "UCB-VI has 21.2% ± 0.2% of the regret without learning and OPPO was not run yet" in told
+
+
+def judged(claim, *rows, never=1000.0):
+    return UCB.judges[claim](Evidence(Scores(()), {"regret": rows}, {"never": never}))
+
+
+def test_private_curves_are_judged_with_the_printed_noise():
+    claim = "figure2.private_curves_learn"
+    rows = [arm(Group.PRINTED, regret=950.0), arm(Group.PRINTED, regret=950.0, algorithm="PO")]
+    assert judged(claim, *rows).outcome is Outcome.REFUTED
+    assert "0.9500 ± 0.0010 against 0.9 of never learning (VI, printed noise)" in judged(claim, *rows).figures
+    learnt = [row | {"regret": 300.0} for row in rows]
+    assert judged(claim, *learnt).outcome is Outcome.UNDECIDED
+    assert "Not run yet (2 of 4)" in judged(claim, *learnt).figures
+
+
 def test_the_local_model_below_the_joint_one_is_said_where_it_is_clear():
-    rows = [arm(Group.THEORY, "per step", None, 990.0), arm(Group.PRINTED), arm(Group.POOLED, regret=200.0)]
-    less = ucb_lines(1000.0, [*rows, arm(Group.POOLED, "local", regret=150.0)])
-    assert any("Here it costs less" in line and "(150 against 200)" in line for line in less)
-    near = ucb_lines(1000.0, [*rows, arm(Group.POOLED, "local", regret=199.0)])
-    assert not any("Here it costs less" in line for line in near)
+    claim, rows = "introduction.ldp_worse", [arm(Group.POOLED, regret=200.0)]
+    less = judged(claim, *rows, arm(Group.POOLED, "local", regret=150.0)).figures
+    assert "The opposite holds" in less
+    assert "0.2000 ± 0.0010 against 0.1500 ± 0.0010" in less
+    assert "The opposite holds" not in judged(claim, *rows, arm(Group.POOLED, "local", regret=199.0)).figures
 
 
 def test_what_a_run_leaves_is_read_back(tmp_path):

@@ -11,9 +11,11 @@ from dpproof.cli import app
 from dpproof.reproduction.experiments import experiments
 from dpproof.reproduction.private_ucb.arms import Group, Size, arms
 from dpproof.reproduction.private_ucb.study import STUDY, paying
+from dpproof.reproduction.rlsvi import study as rlsvi
 from dpproof.reproduction.sdp_pe import arms as sdp_arms
 from dpproof.reproduction.sdp_pe.arms import ARMS, Kind
 from dpproof.reproduction.sdp_pe.study import STUDY as SDP
+from dpproof.reproduction.suite.runs import Cell
 
 TINY = Size(episodes=400, seeds=2, epsilons=(1.0, 1e6))
 
@@ -100,10 +102,38 @@ def test_the_command_prints_the_answer(tmp_path, monkeypatch):
     assert (tmp_path / "new" / "private_ucb.md").is_file()
 
 
+ONE = rlsvi.Size((1.0, 10.0), 1, ("bandit",))
+
+
+@pytest.mark.slow
+def test_the_experiment_of_rlsvi_shows_the_runs_of_the_benchmark_and_makes_none_twice(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    answer = rlsvi.STUDY.run(tmp_path, True, 0, ONE, workers=1)
+    names = {arm.name for arm in rlsvi.SHOWN}
+    assert (
+        {row["arm"] for row in answer["rows"]} == names >= {"RLSVI", "RLSVI, printed", "Thompson", "UCB-VI"}
+    )
+    page = (tmp_path / "rlsvi.md").read_text(encoding="utf-8")
+    for one in rlsvi.benchmark.recorded(tmp_path).scores:
+        assert f"| bandit | {one.arm} |" in page
+        assert f"{one.mean:.3f} ± " in page
+    assert (tmp_path / "rlsvi" / "regret.svg").stat().st_size > 1000
+    assert not list((tmp_path / "rlsvi").glob("*.csv"))
+    monkeypatch.setattr(Cell, "run", None)
+    again = rlsvi.STUDY.run(tmp_path, True, 0, ONE, workers=1)
+    assert {**again, "seconds": 0} == {**answer, "seconds": 0}
+
+
+def test_the_experiment_of_rlsvi_takes_no_seed(tmp_path):
+    with pytest.raises(ValueError, match=r"seed \(3\) must be 0 for rlsvi"):
+        rlsvi.STUDY.run(tmp_path, True, 3)
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
 def test_an_unknown_paper_is_refused():
     done = CliRunner().invoke(app, ["reproduce", "nothing"])
     assert isinstance(done.exception, ValueError)
-    assert "paper ('nothing') must be one of: private-ucb" in str(done.exception)
+    assert "paper ('nothing') must be one of: rlsvi, private-ucb" in str(done.exception)
     assert {"private-ucb", "policy-evaluation"} <= experiments().keys()
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +30,9 @@ from dpproof.reproduction.private_ucb.arms import (
     rows,
     run_arms,
 )
+from dpproof.reproduction.private_ucb.judges import JUDGES
+from dpproof.reproduction.suite.benchmark import recorded
+from dpproof.reproduction.suite.summary import Table as Scores
 from dpproof.reproduction.tables import Row, Table, different, where
 
 
@@ -38,6 +41,7 @@ class PrivateUCB(Study[Size]):
 
     paper = "private-ucb"
     tables = ("regret",)
+    judges = JUDGES
     full = Size(episodes=20_000, seeds=100, epsilons=(1.0, 10.0, 100.0, 1000.0))
     quick = Size(episodes=9_000, seeds=2, epsilons=(1.0, 100.0))
 
@@ -53,8 +57,16 @@ class PrivateUCB(Study[Size]):
         write_curves(folder / "curves.csv", {arm.name: curves[arm.name] for arm in chosen}, size.episodes)
         plots = write_plots(folder, _plots(chosen, curves, size.episodes, never), (10, 4))
         plotted = f"{size.seeds} runs (root seed {seed}), or fewer where the tables say so"
-        table = rows(chosen, curves, never, seed)
-        return Measured(size, seed, {"regret": table}, plots, {"never": never, "plotted": plotted})
+        tables = {
+            "regret": rows(chosen, curves, never, seed),
+            "baselines": _baselines(recorded(folder.parent)),
+        }
+        return Measured(size, seed, tables, plots, {"never": never, "plotted": plotted})
+
+    def recorded(self, folder: Path) -> Measured[Size]:
+        """Return the recorded results, and those of the paper's baselines in the benchmark."""
+        found = super().recorded(folder)
+        return replace(found, tables={**found.tables, "baselines": _baselines(recorded(folder))})
 
     def first_lines(self, found: Measured[Size]) -> list[str]:
         """Return sentences on disagreements with the paper, and on what the numbers cannot show."""
@@ -62,9 +74,7 @@ class PrivateUCB(Study[Size]):
         return [
             _constants(never, table),
             _spread(table),
-            *_unlearnt(never, table),
-            *_local(never, table),
-            _BASELINES,
+            _compared(found.tables["baselines"]),
             *_undecided(table),
             *_few(table),
         ]
@@ -110,12 +120,30 @@ def _runs(table: Table) -> list[str]:
     ]
 
 
-_LEARNT: Final = 0.9
-"""A regret above this share of the regret without learning counts as not having learnt."""
-_BASELINES: Final = (
-    "UCB-VI (Azar et al. 2017) and OPPO (Efroni et al. 2020), with which the paper compares, are not run. "
-    '"Without privacy" means this paper\'s algorithms on exact counts.'
-)
+_BASELINES: Final = ("UCB-VI", "OPPO")
+"""The arms of the benchmark with which the paper compares its algorithms."""
+
+
+def _baselines(scores: Scores) -> Table:
+    """Return the regrets of the paper's baselines on RiverSwim, relative to the regret without learning."""
+    found = [(name, scores.one("river-swim", name)) for name in _BASELINES]
+    return [{"algorithm": name, "regret": one.mean, "error": one.error} for name, one in found if one]
+
+
+def _compared(table: Table) -> str:
+    """Return a sentence on the baselines with which the paper compares, as the benchmark runs them."""
+    known = {row["algorithm"]: row for row in table}
+    told = [
+        f"{name} has {known[name]['regret']:.1%} ± {known[name]['error']:.1%} of the regret without learning"
+        if name in known
+        else f"{name} was not run yet"
+        for name in _BASELINES
+    ]
+    return (
+        "The paper compares with UCB-VI (Azar et al. 2017) and OPPO (Efroni et al. 2020). In the benchmark, with their "
+        f"printed constants on RiverSwim, {listed(told)}. "
+        'On this page "without privacy" means the algorithms of this paper on exact counts.'
+    )
 
 
 def _few(table: Table) -> list[str]:
@@ -142,7 +170,7 @@ def _constants(never: float, table: Table) -> str:
     told = listed([f"{row['regret']:.0f} ({row['algorithm']}, {row['counts']})" for row in free])
     return (
         f'Only the rows under "{Group.THEORY.value}" use the constants of the paper\'s theorems. With those '
-        f"even the learner without privacy does not learn: its regret is {told} of {never:.0f}. All other "
+        f"even PRIVATE-UCB without privacy does not learn: its regret is {told} of {never:.0f}. All other "
         f"rows use constants that were tuned on this environment: {_told(TUNED)}; in batches and with the "
         f"square root {_told(SPARSE)}. Elsewhere these may not learn."
     )
@@ -164,43 +192,6 @@ def _spread(table: Table) -> str:
         f"Half of the runs are above {found['median']:.0f}, one in ten above {found['high']:.0f}, the worst "
         f"is {found['worst']:.0f}, and {found['failed']:.0%} fail (above {FAILED:g} of the regret without learning)."
     )
-
-
-def _unlearnt(never: float, table: Table) -> Iterator[str]:
-    """Yield the epsilons at which no learner with the printed noise learns, unlike in the paper's figure."""
-    held = where(table, group=Group.PRINTED.value, counts="joint")
-    epsilons = sorted(different(held, "epsilon"))
-    found = [e for e in epsilons if min(row["regret"] for row in where(held, epsilon=e)) > _LEARNT * never]
-    if found:
-        yield (
-            f"In the paper's Figure 2 the learners under joint privacy learn. With the printed noise none "
-            f"does at epsilon {listed([f'{e:g}' for e in found])}: every regret is above {_LEARNT:.0%} of "
-            "the regret without learning."
-        )
-
-
-def _local(never: float, table: Table) -> Iterator[str]:
-    """Yield rows that learn and in which local privacy costs less than joint privacy, unlike in the paper."""
-    names = ("algorithm", "group", "epsilon")
-    joint = {tuple(row[x] for x in names): row for row in table if row["counts"] == "joint"}
-    opposite = []
-    for row in table:
-        other = joint.get(tuple(row[x] for x in names)) if row["counts"] == "local" else None
-        if other is not None and row["regret"] < _LEARNT * never and _clearly_less(row, other):
-            opposite.append(
-                f"{row['algorithm']}, {row['group']}, epsilon {row['epsilon']:g} ({row['regret']:.0f} "
-                f"against {other['regret']:.0f})"
-            )
-    if opposite:
-        yield (
-            "In the paper local privacy costs more regret than joint privacy. Here it costs less, by more "
-            f"than two standard errors, under {'; under '.join(opposite)}."
-        )
-
-
-def _clearly_less(row: Row, other: Row) -> bool:
-    errors = math.hypot(row["standard_error"], other["standard_error"])
-    return bool(other["regret"] - row["regret"] > 2 * errors)
 
 
 def _undecided(table: Table) -> Iterator[str]:

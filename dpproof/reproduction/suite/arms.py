@@ -91,7 +91,8 @@ def _tables(problem: Problem) -> float:
 
 
 def _bandit(problem: Problem) -> float:
-    return 0.0 if problem.mdp.horizon == problem.mdp.states == 1 else math.inf
+    S, _, H, _ = sizes_of(problem)
+    return 0.0 if H == S == 1 else math.inf
 
 
 _CHOSEN = "constants chosen on other problems"

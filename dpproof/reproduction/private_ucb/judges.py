@@ -1,0 +1,250 @@
+"""How the claims of PRIVATE-UCB's paper are judged. The rules are those of `dpproof.reproduction.shapes`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final
+
+from dpproof.reproduction.claims import Evidence, Judge
+from dpproof.reproduction.private_ucb.arms import Group
+from dpproof.reproduction.shapes import (
+    LEARNT,
+    LEAST,
+    Mean,
+    Setting,
+    Shape,
+    Shows,
+    always,
+    below,
+    extra,
+    falling,
+    falls,
+    flattens,
+    learns,
+    less,
+    mean_of,
+    mostly,
+    near,
+    nearer,
+    never_refuted,
+    opposite,
+    problems_of,
+    ratio,
+    score_of,
+    somewhere,
+    tenth,
+)
+from dpproof.reproduction.suite.arms import EPSILONS
+from dpproof.reproduction.suite.learners import sizes_of
+from dpproof.reproduction.suite.problems import PROBLEMS
+from dpproof.reproduction.suite.runs import POINTS
+from dpproof.reproduction.tables import different, where
+
+_SWIM: Final = ("river-swim",)
+_LONGER: Final = ("river-swim, K = 5000", "river-swim", "river-swim, K = 80000")
+_NEGLIGIBLE: Final = 0.05
+"""A cost of at most this share of the regret without learning is negligible."""
+_VI, _PO = "PRIVATE-UCB-VI", "PRIVATE-UCB-PO"
+_FREE: Final = {
+    f"{_VI}, joint": f"{_VI}, no noise, per step",
+    f"{_VI}, local": f"{_VI}, no noise, per step",
+    f"{_PO}, joint": f"{_PO}, no noise, per step",
+    f"{_PO}, local": f"{_PO}, no noise, per step",
+    f"{_VI}, joint, pooled": f"{_VI}, no noise",
+    f"{_VI}, local, pooled": f"{_VI}, no noise",
+}
+"""The arm without privacy that has the constants and the counters of a private one."""
+_PRINTED: Final = {f"{name}, printed": f"{name}, no noise, printed" for name in (_VI, _PO)}
+_JOINT: Final = tuple(arm for arm in _FREE if "joint" in arm)
+_LOCAL: Final = tuple(arm for arm in _FREE if "local" in arm)
+_POOLED_JOINT, _POOLED_LOCAL, _POOLED = f"{_VI}, joint, pooled", f"{_VI}, local, pooled", f"{_VI}, no noise"
+
+
+def _own(evidence: Evidence, group: Group, algorithm: str, counts: str, epsilon: float) -> Mean | None:
+    """Return a mean of the paper's own experiment, relative to the regret without learning; None without runs."""
+    found = where(
+        evidence.own["regret"], group=group.value, algorithm=algorithm, counts=counts, epsilon=epsilon
+    )
+    for row in found:
+        mean = Mean(row["regret"], row["standard_error"], runs=row["seeds"]).times(1 / evidence.more["never"])
+        return replace(mean, learns=mean.value <= LEARNT)
+    return None
+
+
+def _own_epsilons(evidence: Evidence, group: Group) -> list[float]:
+    return sorted(different(where(evidence.own["regret"], group=group.value, counts="joint"), "epsilon"))
+
+
+def _own_falls(group: Group) -> Shape:
+    """Return the shape: in the paper's own experiment, regret falls while epsilon grows."""
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        for algorithm in ("VI", "PO"):
+            for counts in ("joint", "local"):
+                known = {
+                    epsilon: _own(evidence, group, algorithm, counts, epsilon)
+                    for epsilon in _own_epsilons(evidence, group)
+                }
+                yield from falling(known, f"({algorithm}, {counts}, {group.value}) in the tables below")
+
+    return shape
+
+
+def _own_local(evidence: Evidence) -> Iterator[Setting]:
+    """Yield whether joint privacy costs less than local privacy with the least certified noise."""
+    for group in (Group.HONEST, Group.POOLED):
+        for algorithm in ("VI", "PO"):
+            for epsilon in _own_epsilons(evidence, group):
+                joint, local = (_own(evidence, group, algorithm, x, epsilon) for x in ("joint", "local"))
+                told = f"({algorithm}, {group.value}, joint against local) at epsilon {epsilon:g} in the tables below"
+                yield less(joint, local, told)
+
+
+def _own_learns(evidence: Evidence) -> Iterator[Setting]:
+    """Yield whether the learners with the printed noise and tuned constants learn at epsilon 1."""
+    for algorithm in ("VI", "PO"):
+        found = _own(evidence, Group.PRINTED, algorithm, "joint", 1.0)
+        yield less(
+            found,
+            Mean(LEARNT),
+            f"of never learning ({algorithm}, printed noise) at epsilon 1 in the tables below",
+        )
+
+
+def _late(arm: str, free: str) -> Shape:
+    """Return the shape: in the last tenth of RiverSwim at epsilon 1, privacy costs a negligible regret."""
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        found = [score_of(evidence.suite, "river-swim", name, 1.0) for name in (arm, free)]
+        own, other = (None if one is None else tenth(one, POINTS) for one in found)
+        most = None if other is None else replace(other, value=other.value + _NEGLIGIBLE)
+        yield less(own, most, f"({arm} against {free} and {_NEGLIGIBLE:g}) in the last tenth at epsilon 1")
+
+    return shape
+
+
+def _private_above(pairs: Mapping[str, str]) -> list[Shape]:
+    return [below(free, arm) for arm, free in pairs.items()]
+
+
+def _proportional(*arms: str) -> list[Shape]:
+    """Return the shapes: the regret above that without privacy is inversely proportional to epsilon."""
+    return [_inverse(arm, _FREE[arm]) for arm in arms]
+
+
+def _inverse(arm: str, free: str) -> Shape:
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        for problem in problems_of(arm):
+            for low, high in pairwise(EPSILONS):
+                many, few = (_extra(evidence, problem, arm, free, epsilon) for epsilon in (low, high))
+                yield _quotient(
+                    many, few, high / low, f"({arm}) on {problem} at epsilon {low:g} and {high:g}"
+                )
+
+    return shape
+
+
+def _extra(evidence: Evidence, problem: str, arm: str, free: str, epsilon: float) -> Mean | None:
+    one, other = (mean_of(evidence.suite, problem, name, epsilon) for name in (arm, free))
+    return None if one is None or other is None else extra(one, other)
+
+
+def _quotient(many: Mean | None, few: Mean | None, target: float, where: str) -> Setting:
+    """Return what a setting shows of the claim that one cost is `target` times another, within a factor 2."""
+    if many is None or few is None or min(many.runs, few.runs) < LEAST:
+        return Setting(Shows.MISSING, where)
+    if not (Mean(0.0).clearly_below(many) and Mean(0.0).clearly_below(few)):
+        return Setting(Shows.NEITHER, f"privacy has no clear cost {where}")
+    return near(ratio(many, few), target, where)
+
+
+def _steps(evidence: Evidence) -> Iterator[Setting]:
+    """Yield whether counting each step separately costs a factor of the square root of H."""
+    for pooled, single in ((f"{name}, no noise", f"{name}, no noise, per step") for name in (_VI, _PO)):
+        for problem in problems_of(pooled, single):
+            one, other = (mean_of(evidence.suite, problem, arm, math.inf) for arm in (single, pooled))
+            share = None if one is None or other is None else ratio(one, other)
+            H = PROBLEMS[problem].sizes[2]
+            yield near(share, math.sqrt(H), f"({single} against {pooled}, square root of H) on {problem}")
+
+
+def _bounded(arm: str) -> Shape:
+    """Return the shape: regret with printed constants and exact counts is below the bound with constant 1.
+
+    A bound above the regret of never learning says nothing.
+    """
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        for problem in problems_of(arm):
+            bound = _order(arm, *sizes_of(PROBLEMS[problem]))
+            H, K = PROBLEMS[problem].sizes[2], PROBLEMS[problem].episodes
+            if bound >= K * H or bound >= PROBLEMS[problem].never:
+                told = f"the bound of order {bound:.3g} is above the regret without learning on {problem}"
+                yield Setting(Shows.NEITHER, told)
+            else:
+                share = bound / PROBLEMS[problem].never
+                found = mean_of(evidence.suite, problem, arm, math.inf)
+                yield less(found, Mean(share), f"as the bound with constant 1 ({arm}) on {problem}")
+
+    return shape
+
+
+def _order(arm: str, S: int, A: int, H: int, K: int) -> float:
+    """Return the bound of Theorem 3.2 or 4.2 with constant 1, without logarithms and without noise."""
+    if arm.startswith(_PO):
+        return math.sqrt(S**2 * A * H**4 * K) + math.sqrt(S**3 * A**2 * H**4)
+    return math.sqrt(S * A * H**4 * K) + S**2 * A * H**3
+
+
+_TRUST: Final = tuple(zip(_JOINT, _LOCAL, strict=True))
+_NEARER_JOINT: Final = never_refuted(nearer(_POOLED_JOINT, _POOLED, problems=_LONGER))
+_NOT_NEARER_LOCAL: Final = never_refuted(opposite(nearer(_POOLED_LOCAL, _POOLED, problems=_LONGER)))
+
+JUDGES: Final[Mapping[str, Judge]] = {
+    "figure2.jdp_negligible": always(*(_late(arm, _FREE[arm]) for arm in _JOINT)),
+    "figure2.ldp_high": always(
+        *(below(_FREE[arm], arm, problems=_SWIM, epsilons=(1.0,)) for arm in _LOCAL),
+        *(below(joint, local, problems=_SWIM, epsilons=(1.0,)) for joint, local in _TRUST),
+    ),
+    "figure2.epsilon_order": always(*(falls(arm) for arm in _FREE), _own_falls(Group.PRINTED)),
+    "figure2.private_curves_learn": always(
+        _own_learns, *(learns(f"{name}, joint", problems=_SWIM, epsilons=(1.0,)) for name in (_VI, _PO))
+    ),
+    "section6.verifies_theory": always(_own_falls(Group.THEORY)),
+    "section6.baselines": always(
+        *(
+            below(free, f"{name}, {counts}", problems=_SWIM)
+            for name, free in ((_VI, "UCB-VI"), (_PO, "OPPO"))
+            for counts in ("joint", "local")
+        )
+    ),
+    "abstract.jdp_lower_order": always(_NEARER_JOINT),
+    "abstract.ldp_multiplicative": always(_NOT_NEARER_LOCAL),
+    "abstract.sublinear": always(never_refuted(*(flattens(arm) for arm in (*_PRINTED, *_FREE)))),
+    "introduction.ldp_worse": mostly(*(below(joint, local) for joint, local in _TRUST), _own_local),
+    "table1.rates": always(never_refuted(*_proportional(*_FREE))),
+    "theorem3_2.po_regret": always(never_refuted(_bounded(f"{_PO}, no noise, printed"))),
+    "theorem4_2.vi_regret": always(never_refuted(_bounded(f"{_VI}, no noise, printed"))),
+    "remark3_3.private_above_non_private": always(*_private_above(_FREE | _PRINTED)),
+    "remark3_3.cost_order": always(_NEARER_JOINT, _NOT_NEARER_LOCAL),
+    "remark4_3.lower_order_terms": always(_NEARER_JOINT),
+    "remark4_4.vi_beats_po": always(
+        never_refuted(
+            below(f"{_VI}, no noise, per step", f"{_PO}, no noise, per step"),
+            below(f"{_VI}, no noise", f"{_PO}, no noise"),
+            below("UCB-VI", "OPPO"),
+        )
+    ),
+    "footnote6.nonstationary": always(never_refuted(_steps)),
+    "corollary5_2.jdp": always(never_refuted(*_proportional(*_JOINT))),
+    "corollary5_5.ldp": always(never_refuted(*_proportional(*_LOCAL))),
+    "remark5_7.noise_level": always(
+        never_refuted(opposite(nearer(_POOLED_LOCAL, _POOLED_JOINT, problems=_LONGER)))
+    ),
+    "remark5_8.other_noise": somewhere(learns("UCB-VI, LDP"), learns("agent dp-ucbvi, local")),
+    "section6.exploration_needed": always(below(f"{_VI}, no noise", "greedy", problems=_SWIM)),
+}
+"""The judges of the claims that are not out of reach."""

@@ -1,0 +1,452 @@
+"""The shapes of empirical claims, from which the judges of a paper are made.
+
+A claim covers settings, for example all problems and epsilons. A shape yields what each setting shows: the claim, its
+opposite, or neither. A rule, `always` or `somewhere`, turns shapes into a judge. The rules are the same for all papers:
+
+- Two means differ if they are `SURE` standard errors of their difference apart.
+- Two arms that both do not learn decide no ordering. An arm does not learn if its regret is above `LEARNT` of the
+  regret without learning.
+- A mean over fewer than `LEAST` runs decides nothing, as if it was not run.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from typing import Final
+
+from dpproof.reproduction.claims import Evidence, Judge, Judgement, Outcome
+from dpproof.reproduction.suite.arms import ARMS, EPSILONS
+from dpproof.reproduction.suite.problems import PROBLEMS
+from dpproof.reproduction.suite.runs import POINTS
+from dpproof.reproduction.suite.summary import SURE, Score, Table
+
+LEARNT: Final = 0.9
+"""An arm whose regret is above this share of the regret without learning does not learn."""
+LEAST: Final = 10
+"""The least number of runs of a mean that decides something."""
+_ROUNDED: Final = 1e-5
+"""Means that differ by less than this share are equal: the tables are rounded."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over runs, and its standard error.
+
+    Attributes:
+        value: the mean.
+        error: its standard error; 0 for a number that is computed without runs.
+        learns: whether the arm learns.
+        runs: the number of runs.
+    """
+
+    value: float
+    error: float = 0.0
+    learns: bool = True
+    runs: float = math.inf
+
+    @classmethod
+    def of(cls, score: Score) -> Mean:
+        """Return the mean regret of a score, relative to the regret without learning."""
+        return cls(score.mean, score.error, score.mean <= LEARNT, score.runs)
+
+    def __str__(self) -> str:
+        if not _ROUNDED * abs(self.value) < self.error < math.inf:
+            return f"{self.value:.4g}"
+        digits = max(0, 1 - math.floor(math.log10(self.error)))
+        return f"{self.value:.{digits}f} ± {self.error:.{digits}f}"
+
+    def times(self, factor: float) -> Mean:
+        """Return the mean times a known positive factor."""
+        return replace(self, value=self.value * factor, error=self.error * factor)
+
+    def clearly_below(self, other: Mean) -> bool:
+        """Return whether this mean is below another one by `SURE` standard errors, and by more than rounding."""
+        apart = max(
+            SURE * math.hypot(self.error, other.error), _ROUNDED * max(abs(self.value), abs(other.value))
+        )
+        return other.value - self.value > apart
+
+
+def extra(one: Mean, other: Mean) -> Mean:
+    """Return the difference of two independent means."""
+    error = math.hypot(one.error, other.error)
+    return Mean(one.value - other.value, error, one.learns and other.learns, min(one.runs, other.runs))
+
+
+def ratio(one: Mean, other: Mean) -> Mean:
+    """Return the quotient of two independent positive means. Its error is of first order.
+
+    >>> str(ratio(Mean(4.0, 0.3), Mean(2.0, 0.2)))
+    '2.00 ± 0.25'
+    """
+    value = one.value / other.value
+    error = value * math.hypot(one.error / one.value, other.error / other.value)
+    return Mean(value, error, one.learns and other.learns, min(one.runs, other.runs))
+
+
+class Shows(enum.Enum):
+    """What a setting shows of a claim."""
+
+    CLAIM = "the claim holds"
+    OPPOSITE = "the opposite holds"
+    ALLOWED = "the opposite holds, which the sentence does not exclude"
+    NEITHER = "neither is clear"
+    IDLE = "nothing learns"
+    MISSING = "not run yet"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting that a claim covers, what it shows, and the figures that show it."""
+
+    shows: Shows
+    figures: str
+
+
+Shape = Callable[[Evidence], Iterable[Setting]]
+"""A function that yields what each setting of a claim shows."""
+
+
+def always(*shapes: Shape) -> Judge:
+    """Return a judge of a claim on all settings of these shapes.
+
+    The claim is refuted if a setting shows the opposite. It is confirmed if nothing is missing, a setting shows the
+    claim, and so does every other one in which something learns.
+    """
+
+    def judge(evidence: Evidence) -> Judgement:
+        found = _settings(shapes, evidence)
+        if _shows(found, Shows.OPPOSITE):
+            return Judgement(Outcome.REFUTED, _told(found))
+        unclear = _shows(found, Shows.NEITHER, Shows.ALLOWED, Shows.MISSING)
+        clear = _shows(found, Shows.CLAIM) and not unclear
+        return Judgement(Outcome.CONFIRMED if clear else Outcome.UNDECIDED, _told(found))
+
+    return judge
+
+
+def mostly(*shapes: Shape) -> Judge:
+    """Return a judge of a claim on most settings of these shapes, such as a sentence with "often".
+
+    The claim is confirmed if nothing is missing, and more than half of the settings in which something learns show it.
+    It is refuted if more than half of them show the opposite.
+    """
+
+    def judge(evidence: Evidence) -> Judgement:
+        found = _settings(shapes, evidence)
+        if _shows(found, Shows.MISSING):
+            return Judgement(Outcome.UNDECIDED, _told(found))
+        half = (len(found) - len(_shows(found, Shows.IDLE))) / 2
+        if len(_shows(found, Shows.CLAIM)) > half:
+            return Judgement(Outcome.CONFIRMED, _told(found))
+        reversed_ = len(_shows(found, Shows.OPPOSITE)) > half
+        return Judgement(Outcome.REFUTED if reversed_ else Outcome.UNDECIDED, _told(found))
+
+    return judge
+
+
+def somewhere(*shapes: Shape) -> Judge:
+    """Return a judge of a claim on at least one setting of these shapes.
+
+    The claim is confirmed if a setting shows it. It is refuted if all settings are run and show the opposite.
+    """
+
+    def judge(evidence: Evidence) -> Judgement:
+        found = _settings(shapes, evidence)
+        if _shows(found, Shows.CLAIM):
+            return Judgement(Outcome.CONFIRMED, _told(found))
+        never = found and len(_shows(found, Shows.OPPOSITE)) == len(found)
+        return Judgement(Outcome.REFUTED if never else Outcome.UNDECIDED, _told(found))
+
+    return judge
+
+
+def never_refuted(*shapes: Shape) -> Shape:
+    """Return these shapes for a sentence about bounds, or about arbitrarily long runs.
+
+    Runs that show the opposite do not refute such a sentence.
+    """
+    return _renamed(shapes, {Shows.OPPOSITE: Shows.ALLOWED})
+
+
+def opposite(*shapes: Shape) -> Shape:
+    """Return the shape that holds where these do not."""
+    return _renamed(shapes, {Shows.OPPOSITE: Shows.CLAIM, Shows.CLAIM: Shows.OPPOSITE})
+
+
+def _renamed(shapes: Sequence[Shape], names: Mapping[Shows, Shows]) -> Shape:
+    return lambda evidence: (
+        replace(one, shows=names.get(one.shows, one.shows)) for one in _settings(shapes, evidence)
+    )
+
+
+def _settings(shapes: Sequence[Shape], evidence: Evidence) -> list[Setting]:
+    return list(chain.from_iterable(shape(evidence) for shape in shapes))
+
+
+def _shows(found: Iterable[Setting], *kinds: Shows) -> list[Setting]:
+    return [one for one in found if one.shows in kinds]
+
+
+_SHOWN: Final = {
+    Shows.OPPOSITE: 3,
+    Shows.ALLOWED: 3,
+    Shows.CLAIM: 3,
+    Shows.NEITHER: 2,
+    Shows.IDLE: 1,
+    Shows.MISSING: 1,
+}
+"""The most telling kind of setting first, with the number of settings that a judgement spells out."""
+
+
+def _told(found: Sequence[Setting]) -> str:
+    """Return the figures of the settings, the most telling kind first."""
+    return " ".join(
+        f"{kind.value.capitalize()} ({len(some)} of {len(found)}): {_few([one.figures for one in some], most)}."
+        for kind, most in _SHOWN.items()
+        if (some := _shows(found, kind))
+    )
+
+
+def _few(figures: Sequence[str], most: int) -> str:
+    more = [f"{len(figures) - most} more"] if len(figures) > most else []
+    return "; ".join([*figures[:most], *more])
+
+
+def less(one: Mean | None, other: Mean | None, where: str) -> Setting:
+    """Return what a setting shows of the claim that one mean is less than another.
+
+    Args:
+        one, other: the means; None if there are no runs.
+        where: the setting in words, such as "on river-swim at epsilon 10".
+
+    >>> less(Mean(0.31, 0.01), Mean(0.52, 0.01), "on river-swim")
+    Setting(shows=<Shows.CLAIM: 'the claim holds'>, figures='0.310 ± 0.010 against 0.520 ± 0.010 on river-swim')
+    """
+    if one is None or other is None or min(one.runs, other.runs) < LEAST:
+        return Setting(Shows.MISSING, where)
+    return Setting(_ordering(one, other), f"{one} against {other} {where}")
+
+
+def _ordering(one: Mean, other: Mean) -> Shows:
+    if not (one.learns or other.learns):
+        return Shows.IDLE
+    if one.clearly_below(other):
+        return Shows.CLAIM
+    return Shows.OPPOSITE if other.clearly_below(one) else Shows.NEITHER
+
+
+def near(found: Mean | None, target: float, where: str) -> Setting:
+    """Return what a setting shows of the claim that a mean is within a factor 2 of a target.
+
+    >>> near(Mean(9.0, 0.5), 10.0, "on chain")
+    Setting(shows=<Shows.CLAIM: 'the claim holds'>, figures='9.00 ± 0.50 against 10 on chain')
+    """
+    if found is None or found.runs < LEAST:
+        return Setting(Shows.MISSING, where)
+    low, high = Mean(target / 2), Mean(target * 2)
+    inside = low.clearly_below(found) and found.clearly_below(high)
+    outside = found.clearly_below(low) or high.clearly_below(found)
+    shows = Shows.CLAIM if inside else Shows.OPPOSITE if outside else Shows.NEITHER
+    return Setting(shows if found.learns else Shows.IDLE, f"{found} against {target:.4g} {where}")
+
+
+def fact(*, holds: bool, figures: str) -> Setting:
+    """Return what a setting shows whose figures are computed without runs."""
+    return Setting(Shows.CLAIM if holds else Shows.OPPOSITE, figures)
+
+
+def score_of(suite: Table, problem: str, arm: str, epsilon: float) -> Score | None:
+    """Return the score of an arm of the benchmark; None if it was not run.
+
+    An arm without privacy, or with fixed noise, has the same score at every promised epsilon.
+    """
+    return suite.one(problem, arm, ARMS[arm].epsilons((epsilon,))[0])
+
+
+def mean_of(suite: Table, problem: str, arm: str, epsilon: float) -> Mean | None:
+    """Return the mean relative regret of an arm of the benchmark; None if it was not run."""
+    found = score_of(suite, problem, arm, epsilon)
+    return None if found is None else Mean.of(found)
+
+
+def problems_of(*arms: str) -> list[str]:
+    """Return the problems on which all these arms run, without those that serve one question only.
+
+    >>> problems_of("Thompson", "RLSVI")
+    ['bandit']
+    """
+    return _shared(*((arm,) for arm in arms))
+
+
+def _shared(*groups: Sequence[str]) -> list[str]:
+    """Return the problems on which at least one arm of each group runs."""
+    return [
+        name
+        for name, problem in PROBLEMS.items()
+        if problem.arms is None and all(any(ARMS[arm].fits(problem) for arm in group) for group in groups)
+    ]
+
+
+def below(
+    one: str,
+    other: str,
+    *,
+    factor: float = 1.0,
+    problems: Sequence[str] = (),
+    epsilons: Sequence[float] = EPSILONS,
+) -> Shape:
+    """Return the shape: at equal promised epsilon, an arm has less regret than a factor times that of another.
+
+    Args:
+        one, other: the arms.
+        factor: the factor.
+        problems: the problems; all on which both arms run if it is empty.
+        epsilons: the promised epsilons.
+    """
+    return best_below((one,), (other,), factor=factor, problems=problems, epsilons=epsilons)
+
+
+def best_below(
+    ones: Sequence[str],
+    others: Sequence[str],
+    *,
+    factor: float = 1.0,
+    problems: Sequence[str] = (),
+    epsilons: Sequence[float] = EPSILONS,
+) -> Shape:
+    """Return the shape: the best of some arms has less regret than a factor times that of the best of others."""
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        for problem in problems or _shared(ones, others):
+            for epsilon in _promised(epsilons, *ones, *others):
+                first, one = _best(evidence.suite, problem, ones, epsilon)
+                second, other = _best(evidence.suite, problem, others, epsilon)
+                than = "" if factor == 1 else f"{factor:g} times "
+                where = f"({one} against {than}{other}) {_at(problem, epsilon)}"
+                yield less(first, second and second.times(factor), where)
+
+    return shape
+
+
+def _best(suite: Table, problem: str, arms: Sequence[str], epsilon: float) -> tuple[Mean | None, str]:
+    """Return the least mean of some arms and its arm; None and the arm if one that runs there was not run."""
+    known = {arm: mean_of(suite, problem, arm, epsilon) for arm in arms if ARMS[arm].fits(PROBLEMS[problem])}
+    for arm, found in known.items():
+        if found is None or found.runs < LEAST:
+            return None, arm
+    return min(((one, arm) for arm, one in known.items() if one), key=lambda pair: pair[0].value)
+
+
+def _promised(epsilons: Sequence[float], *arms: str) -> Sequence[float]:
+    """Return the promised epsilons at which the arms differ: a single one if all have the same noise at each."""
+    fixed = all(math.isinf(ARMS[arm].epsilons(epsilons)[0]) for arm in arms)
+    return (math.inf,) if fixed else epsilons
+
+
+def _at(problem: str, epsilon: float) -> str:
+    return f"on {problem}{'' if math.isinf(epsilon) else f' at epsilon {epsilon:g}'}"
+
+
+def falling(known: Mapping[float, Mean | None], where: str) -> Iterator[Setting]:
+    """Yield what means at several epsilons show of the claim that they fall while epsilon grows.
+
+    The two ends show it if they differ. A pair of neighbouring epsilons that is inverted shows the opposite.
+
+    Args:
+        known: the mean at each epsilon, the least epsilon first; None if it was not run.
+        where: the setting in words.
+    """
+    epsilons = list(known)
+    for low, high in [*pairwise(epsilons), (epsilons[0], epsilons[-1])]:
+        found = less(known[high], known[low], f"at epsilon {high:g} and {low:g} {where}")
+        ends = (low, high) == (epsilons[0], epsilons[-1])
+        if ends or found.shows in (Shows.OPPOSITE, Shows.MISSING):
+            yield found
+
+
+def falls(arm: str, *, problems: Sequence[str] = (), epsilons: Sequence[float] = EPSILONS) -> Shape:
+    """Return the shape: the regret of an arm falls while epsilon grows, on each problem."""
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        for problem in problems or problems_of(arm):
+            known = {epsilon: mean_of(evidence.suite, problem, arm, epsilon) for epsilon in epsilons}
+            yield from falling(known, f"({arm}) on {problem}")
+
+    return shape
+
+
+def learns(
+    arm: str, *, share: float = LEARNT, problems: Sequence[str] = (), epsilons: Sequence[float] = EPSILONS
+) -> Shape:
+    """Return the shape: the regret of an arm is below a share of the regret without learning."""
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        for problem in problems or problems_of(arm):
+            for epsilon in _promised(epsilons, arm):
+                found = mean_of(evidence.suite, problem, arm, epsilon)
+                yield less(found, Mean(share), f"of never learning ({arm}) {_at(problem, epsilon)}")
+
+    return shape
+
+
+def nearer(arm: str, free: str, *, problems: Sequence[str], epsilons: Sequence[float] = EPSILONS) -> Shape:
+    """Return the shape: the regret of an arm, divided by that without privacy, is less on the last problem.
+
+    Args:
+        arm: the arm.
+        free: the arm without privacy.
+        problems: the problems, which differ in the number of episodes, the fewest first.
+        epsilons: the promised epsilons. Those at which the arm does not learn show nothing.
+    """
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        first, last = problems[0], problems[-1]
+        for epsilon in epsilons:
+            early, late = (_share(evidence.suite, arm, free, name, epsilon) for name in (first, last))
+            where = f"times no privacy ({arm}) {_at(last, epsilon)}, and on {first}"
+            found = less(late, early, where)
+            idle = early and late and not (early.learns and late.learns)
+            yield replace(found, shows=Shows.IDLE) if idle else found
+
+    return shape
+
+
+def _share(suite: Table, arm: str, free: str, problem: str, epsilon: float) -> Mean | None:
+    one, other = mean_of(suite, problem, arm, epsilon), mean_of(suite, problem, free, epsilon)
+    return None if one is None or other is None else ratio(one, other)
+
+
+def tenth(score: Score, number: int) -> Mean:
+    """Return the regret of a tenth of the episodes, relative to that without learning in these episodes.
+
+    Only the error of the whole is recorded. That of a tenth, relative to a tenth of the regret without learning, is at
+    most ten times as large if the regrets of the tenths are not negatively correlated.
+
+    Args:
+        score: the score.
+        number: 1 for the first tenth, 10 for the last.
+    """
+    curve = (0.0, *score.curve)
+    whole = Mean.of(score)
+    return replace(whole, value=POINTS * (curve[number] - curve[number - 1]), error=POINTS * whole.error)
+
+
+def flattens(
+    arm: str, *, share: float = LEARNT, problems: Sequence[str] = (), epsilons: Sequence[float] = EPSILONS
+) -> Shape:
+    """Return the shape: the regret of the last tenth of the episodes is below a share of that of the first tenth."""
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        for problem in problems or problems_of(arm):
+            for epsilon in _promised(epsilons, arm):
+                found = score_of(evidence.suite, problem, arm, epsilon)
+                last, first = (tenth(found, number) if found else None for number in (POINTS, 1))
+                where = f"in the last tenth, and {share:g} times the first ({arm}) {_at(problem, epsilon)}"
+                yield less(last, first and first.times(share), where)
+
+    return shape
