@@ -1,0 +1,351 @@
+"""The shapes of empirical claims, from which the judges of a paper are made.
+
+A claim covers settings, for example all problems and epsilons. A shape yields what each setting shows: the claim, its
+opposite, or neither. A rule, `always` or `somewhere`, turns shapes into a judge. The rules are the same for all papers:
+
+- Two means differ if they are `SURE` standard errors of their difference apart.
+- Two arms that both do not learn decide no ordering. An arm does not learn if its regret is above `LEARNT` of the
+  regret without learning.
+- A mean over fewer than `LEAST` runs decides nothing, as if it was not run.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from typing import Final
+
+from dpproof.reproduction.claims import Evidence, Judge, Judgement, Outcome
+from dpproof.reproduction.suite.arms import ARMS, EPSILONS
+from dpproof.reproduction.suite.problems import PROBLEMS
+from dpproof.reproduction.suite.summary import SURE, Score, Table
+
+LEARNT: Final = 0.9
+"""An arm whose regret is above this share of the regret without learning does not learn."""
+LEAST: Final = 10
+"""The least number of runs of a mean that decides something."""
+_ROUNDED: Final = 1e-5
+"""Means that differ by less than this share are equal: the tables are rounded."""
+_SHOWN: Final = 3
+"""The number of settings of a kind that a judgement spells out."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over runs, and its standard error.
+
+    Attributes:
+        value: the mean.
+        error: its standard error; 0 for a number that is computed without runs.
+        learns: whether the arm learns.
+        runs: the number of runs.
+    """
+
+    value: float
+    error: float = 0.0
+    learns: bool = True
+    runs: float = math.inf
+
+    @classmethod
+    def of(cls, score: Score) -> Mean:
+        """Return the mean regret of a score, relative to the regret without learning."""
+        return cls(score.mean, score.error, score.mean <= LEARNT, score.runs)
+
+    def __str__(self) -> str:
+        if not 0 < self.error < math.inf:
+            return f"{self.value:.4g}"
+        digits = max(0, 1 - math.floor(math.log10(self.error)))
+        return f"{self.value:.{digits}f} ± {self.error:.{digits}f}"
+
+    def times(self, factor: float) -> Mean:
+        """Return the mean times a known positive factor."""
+        return replace(self, value=self.value * factor, error=self.error * factor)
+
+    def clearly_below(self, other: Mean) -> bool:
+        """Return whether this mean is below another one by `SURE` standard errors, and by more than rounding."""
+        apart = max(
+            SURE * math.hypot(self.error, other.error), _ROUNDED * max(abs(self.value), abs(other.value))
+        )
+        return other.value - self.value > apart
+
+
+def ratio(one: Mean, other: Mean) -> Mean:
+    """Return the quotient of two independent positive means. Its error is of first order.
+
+    >>> str(ratio(Mean(4.0, 0.3), Mean(2.0, 0.2)))
+    '2.00 ± 0.25'
+    """
+    value = one.value / other.value
+    error = value * math.hypot(one.error / one.value, other.error / other.value)
+    return Mean(value, error, one.learns and other.learns, min(one.runs, other.runs))
+
+
+class Shows(enum.Enum):
+    """What a setting shows of a claim."""
+
+    CLAIM = "the claim holds"
+    OPPOSITE = "the opposite holds"
+    NEITHER = "differences are within their errors"
+    IDLE = "nothing learns"
+    MISSING = "not run yet"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting that a claim covers, what it shows, and the figures that show it."""
+
+    shows: Shows
+    figures: str
+
+
+Shape = Callable[[Evidence], Iterable[Setting]]
+"""A function that yields what each setting of a claim shows."""
+
+
+def always(*shapes: Shape) -> Judge:
+    """Return a judge of a claim on all settings of these shapes.
+
+    The claim is refuted if a setting shows the opposite. It is confirmed if nothing is missing, a setting shows the
+    claim, and so does every other one in which something learns.
+    """
+
+    def judge(evidence: Evidence) -> Judgement:
+        found = _settings(shapes, evidence)
+        if _shows(found, Shows.OPPOSITE):
+            return Judgement(Outcome.REFUTED, _told(found))
+        clear = _shows(found, Shows.CLAIM) and not _shows(found, Shows.NEITHER, Shows.MISSING)
+        return Judgement(Outcome.CONFIRMED if clear else Outcome.UNDECIDED, _told(found))
+
+    return judge
+
+
+def somewhere(*shapes: Shape) -> Judge:
+    """Return a judge of a claim on at least one setting of these shapes.
+
+    The claim is confirmed if a setting shows it. It is refuted if all settings are run and show the opposite.
+    """
+
+    def judge(evidence: Evidence) -> Judgement:
+        found = _settings(shapes, evidence)
+        if _shows(found, Shows.CLAIM):
+            return Judgement(Outcome.CONFIRMED, _told(found))
+        never = found and len(_shows(found, Shows.OPPOSITE)) == len(found)
+        return Judgement(Outcome.REFUTED if never else Outcome.UNDECIDED, _told(found))
+
+    return judge
+
+
+def never_refuted(shape: Shape) -> Shape:
+    """Return a shape whose settings cannot show the opposite, because the claim is about arbitrarily long runs."""
+    return lambda evidence: (
+        replace(one, shows=Shows.NEITHER) if one.shows is Shows.OPPOSITE else one for one in shape(evidence)
+    )
+
+
+def _settings(shapes: Sequence[Shape], evidence: Evidence) -> list[Setting]:
+    return list(chain.from_iterable(shape(evidence) for shape in shapes))
+
+
+def _shows(found: Iterable[Setting], *kinds: Shows) -> list[Setting]:
+    return [one for one in found if one.shows in kinds]
+
+
+_ORDER: Final = (Shows.OPPOSITE, Shows.CLAIM, Shows.NEITHER, Shows.IDLE, Shows.MISSING)
+
+
+def _told(found: Sequence[Setting]) -> str:
+    """Return the figures of the settings, the most telling kind first."""
+    return " ".join(
+        f"{kind.value.capitalize()} ({len(some)} of {len(found)}): {_few([one.figures for one in some])}."
+        for kind in _ORDER
+        if (some := _shows(found, kind))
+    )
+
+
+def _few(figures: Sequence[str]) -> str:
+    more = [f"{len(figures) - _SHOWN} more"] if len(figures) > _SHOWN else []
+    return "; ".join([*figures[:_SHOWN], *more])
+
+
+def less(one: Mean | None, other: Mean | None, where: str) -> Setting:
+    """Return what a setting shows of the claim that one mean is less than another.
+
+    Args:
+        one, other: the means; None if there are no runs.
+        where: the setting in words, such as "on river-swim at epsilon 10".
+
+    >>> less(Mean(0.31, 0.01), Mean(0.52, 0.01), "on river-swim")
+    Setting(shows=<Shows.CLAIM: 'the claim holds'>, figures='0.310 ± 0.010 against 0.520 ± 0.010 on river-swim')
+    """
+    if one is None or other is None or min(one.runs, other.runs) < LEAST:
+        return Setting(Shows.MISSING, where)
+    return Setting(_ordering(one, other), f"{one} against {other} {where}")
+
+
+def _ordering(one: Mean, other: Mean) -> Shows:
+    if not (one.learns or other.learns):
+        return Shows.IDLE
+    if one.clearly_below(other):
+        return Shows.CLAIM
+    return Shows.OPPOSITE if other.clearly_below(one) else Shows.NEITHER
+
+
+def fact(*, holds: bool, figures: str) -> Setting:
+    """Return what a setting shows whose figures are computed without runs."""
+    return Setting(Shows.CLAIM if holds else Shows.OPPOSITE, figures)
+
+
+def mean_of(suite: Table, problem: str, arm: str, epsilon: float) -> Mean | None:
+    """Return the mean relative regret of an arm of the benchmark; None if it was not run.
+
+    An arm without privacy, or with fixed noise, has the same mean at every promised epsilon.
+    """
+    found = suite.one(problem, arm, ARMS[arm].epsilons((epsilon,))[0])
+    return None if found is None else Mean.of(found)
+
+
+def problems_of(*arms: str) -> list[str]:
+    """Return the problems on which all these arms run, without those that serve one question only.
+
+    >>> problems_of("Thompson", "RLSVI")
+    ['bandit']
+    """
+    return [
+        name
+        for name, problem in PROBLEMS.items()
+        if problem.arms is None and all(ARMS[arm].fits(problem) for arm in arms)
+    ]
+
+
+def below(
+    one: str,
+    other: str,
+    *,
+    factor: float = 1.0,
+    problems: Sequence[str] = (),
+    epsilons: Sequence[float] = EPSILONS,
+) -> Shape:
+    """Return the shape: at equal promised epsilon, an arm has less regret than a factor times that of another.
+
+    Args:
+        one, other: the arms.
+        factor: the factor.
+        problems: the problems; all on which both arms run if it is empty.
+        epsilons: the promised epsilons.
+    """
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        for problem in problems or problems_of(one, other):
+            for epsilon in _promised(epsilons, one, other):
+                first, second = (mean_of(evidence.suite, problem, arm, epsilon) for arm in (one, other))
+                yield less(
+                    first,
+                    second and second.times(factor),
+                    f"({one}{_than(factor)}{other}) {_at(problem, epsilon)}",
+                )
+
+    return shape
+
+
+def _than(factor: float) -> str:
+    return ", " if factor == 1 else f", {factor:g} times "
+
+
+def _promised(epsilons: Sequence[float], *arms: str) -> Sequence[float]:
+    """Return the promised epsilons at which the arms differ: a single one if all have the same noise at each."""
+    fixed = all(math.isinf(ARMS[arm].epsilons(epsilons)[0]) for arm in arms)
+    return (math.inf,) if fixed else epsilons
+
+
+def _at(problem: str, epsilon: float) -> str:
+    return f"on {problem}{'' if math.isinf(epsilon) else f' at epsilon {epsilon:g}'}"
+
+
+def falls(arm: str, *, problems: Sequence[str] = (), epsilons: Sequence[float] = EPSILONS) -> Shape:
+    """Return the shape: the regret of an arm falls while epsilon grows, on each problem.
+
+    A problem shows it if the two ends differ, and the opposite if a pair of neighbouring epsilons is inverted.
+    """
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        for problem in problems or problems_of(arm):
+            known = {epsilon: mean_of(evidence.suite, problem, arm, epsilon) for epsilon in epsilons}
+            for low, high in pairwise(epsilons):
+                pair = less(
+                    known[high], known[low], f"({arm}, epsilon {high:g} against {low:g}) on {problem}"
+                )
+                if pair.shows in (Shows.OPPOSITE, Shows.MISSING):
+                    yield pair
+            low, high = epsilons[0], epsilons[-1]
+            yield less(known[high], known[low], f"({arm}, epsilon {high:g} against {low:g}) on {problem}")
+
+    return shape
+
+
+def learns(
+    arm: str, *, share: float = LEARNT, problems: Sequence[str] = (), epsilons: Sequence[float] = EPSILONS
+) -> Shape:
+    """Return the shape: the regret of an arm is below a share of the regret without learning."""
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        for problem in problems or problems_of(arm):
+            for epsilon in _promised(epsilons, arm):
+                found = mean_of(evidence.suite, problem, arm, epsilon)
+                yield less(found, Mean(share), f"of never learning ({arm}) {_at(problem, epsilon)}")
+
+    return shape
+
+
+def nearer(arm: str, free: str, *, problems: Sequence[str], epsilons: Sequence[float] = EPSILONS) -> Shape:
+    """Return the shape: the regret of an arm, divided by that without privacy, is less on the last problem.
+
+    Args:
+        arm: the arm.
+        free: the arm without privacy.
+        problems: the problems, which differ in the number of episodes, the fewest first.
+        epsilons: the promised epsilons. Those at which the arm does not learn show nothing.
+    """
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        first, last = problems[0], problems[-1]
+        for epsilon in epsilons:
+            early, late = (_share(evidence.suite, arm, free, name, epsilon) for name in (first, last))
+            where = f"times no privacy ({arm}) {_at(last, epsilon)}, and on {first}"
+            found = less(late, early, where)
+            idle = early and late and not (early.learns and late.learns)
+            yield replace(found, shows=Shows.IDLE) if idle else found
+
+    return shape
+
+
+def _share(suite: Table, arm: str, free: str, problem: str, epsilon: float) -> Mean | None:
+    one, other = mean_of(suite, problem, arm, epsilon), mean_of(suite, problem, free, epsilon)
+    return None if one is None or other is None else ratio(one, other)
+
+
+def flattens(
+    arm: str, *, share: float = 0.5, problems: Sequence[str] = (), epsilons: Sequence[float] = EPSILONS
+) -> Shape:
+    """Return the shape: the regret of the last tenth of the episodes is below a share of that of the first tenth.
+
+    A setting shows the opposite if the last tenth has more than `LEARNT` of the regret of the first tenth.
+    """
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        for problem in problems or problems_of(arm):
+            for epsilon in _promised(epsilons, arm):
+                found = evidence.suite.one(problem, arm, ARMS[arm].epsilons((epsilon,))[0])
+                yield _flattened(found, share, f"({arm}) {_at(problem, epsilon)}")
+
+    return shape
+
+
+def _flattened(found: Score | None, share: float, where: str) -> Setting:
+    if found is None or found.runs < LEAST:
+        return Setting(Shows.MISSING, where)
+    last = (found.curve[-1] - found.curve[-2]) / found.curve[0]
+    shows = Shows.CLAIM if last < share else Shows.OPPOSITE if last > LEARNT else Shows.NEITHER
+    return Setting(shows, f"the last tenth has {last:.2f} times the regret of the first {where}")
