@@ -96,6 +96,8 @@ def _beyond(claim: Claim) -> Judgement:
 
 def summary(found: Sequence[tuple[Claim, Judgement]]) -> Iterator[str]:
     """Yield sentences for the top of a page: how many claims have each outcome, and which are refuted."""
+    if not found:
+        return
     counts = [f"{n} {one.value}" for one in Outcome if (n := sum(j.outcome is one for _, j in found))]
     yield f"Of {len(found)} claims of the paper that an experiment could speak to, {listed(counts)}."
     for claim, judgement in found:
@@ -104,7 +106,9 @@ def summary(found: Sequence[tuple[Claim, Judgement]]) -> Iterator[str]:
 
 
 def section(found: Sequence[tuple[Claim, Judgement]]) -> str:
-    """Return a section of a page, as Markdown: a table of the claims and their judgements."""
+    """Return a section of a page, as Markdown: a table of the claims and their judgements. It is empty without claims."""
+    if not found:
+        return ""
     lines = [
         "## The paper's claims",
         "",

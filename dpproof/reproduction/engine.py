@@ -139,6 +139,8 @@ class Study(abc.ABC, Generic[S]):
 
         The benchmark's results are those beside the page in `folder`, or those that the package was published with.
         """
+        if not self.judges:
+            return []
         return claims.judged(self.paper, self.judges, Evidence(recorded(folder), found.tables))
 
     def _first(self, found: Measured[S], judged: Sequence[tuple[Claim, Judgement]]) -> list[str]:
