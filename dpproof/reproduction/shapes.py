@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Final
@@ -21,6 +21,7 @@ from typing import Final
 from dpproof.reproduction.claims import Evidence, Judge, Judgement, Outcome
 from dpproof.reproduction.suite.arms import ARMS, EPSILONS
 from dpproof.reproduction.suite.problems import PROBLEMS
+from dpproof.reproduction.suite.runs import POINTS
 from dpproof.reproduction.suite.summary import SURE, Score, Table
 
 LEARNT: Final = 0.9
@@ -88,7 +89,8 @@ class Shows(enum.Enum):
 
     CLAIM = "the claim holds"
     OPPOSITE = "the opposite holds"
-    NEITHER = "differences are within their errors"
+    ALLOWED = "the opposite holds, which the sentence does not exclude"
+    NEITHER = "neither is clear"
     IDLE = "nothing learns"
     MISSING = "not run yet"
 
@@ -116,8 +118,29 @@ def always(*shapes: Shape) -> Judge:
         found = _settings(shapes, evidence)
         if _shows(found, Shows.OPPOSITE):
             return Judgement(Outcome.REFUTED, _told(found))
-        clear = _shows(found, Shows.CLAIM) and not _shows(found, Shows.NEITHER, Shows.MISSING)
+        unclear = _shows(found, Shows.NEITHER, Shows.ALLOWED, Shows.MISSING)
+        clear = _shows(found, Shows.CLAIM) and not unclear
         return Judgement(Outcome.CONFIRMED if clear else Outcome.UNDECIDED, _told(found))
+
+    return judge
+
+
+def mostly(*shapes: Shape) -> Judge:
+    """Return a judge of a claim on most settings of these shapes, such as a sentence with "often".
+
+    The claim is confirmed if nothing is missing, and more than half of the settings in which something learns show it.
+    It is refuted if more than half of them show the opposite.
+    """
+
+    def judge(evidence: Evidence) -> Judgement:
+        found = _settings(shapes, evidence)
+        if _shows(found, Shows.MISSING):
+            return Judgement(Outcome.UNDECIDED, _told(found))
+        half = (len(found) - len(_shows(found, Shows.IDLE))) / 2
+        if len(_shows(found, Shows.CLAIM)) > half:
+            return Judgement(Outcome.CONFIRMED, _told(found))
+        reversed_ = len(_shows(found, Shows.OPPOSITE)) > half
+        return Judgement(Outcome.REFUTED if reversed_ else Outcome.UNDECIDED, _told(found))
 
     return judge
 
@@ -138,10 +161,22 @@ def somewhere(*shapes: Shape) -> Judge:
     return judge
 
 
-def never_refuted(shape: Shape) -> Shape:
-    """Return a shape whose settings cannot show the opposite, because the claim is about arbitrarily long runs."""
+def never_refuted(*shapes: Shape) -> Shape:
+    """Return these shapes for a sentence about bounds, or about arbitrarily long runs.
+
+    Runs that show the opposite do not refute such a sentence.
+    """
+    return _renamed(shapes, {Shows.OPPOSITE: Shows.ALLOWED})
+
+
+def opposite(*shapes: Shape) -> Shape:
+    """Return the shape that holds where these do not."""
+    return _renamed(shapes, {Shows.OPPOSITE: Shows.CLAIM, Shows.CLAIM: Shows.OPPOSITE})
+
+
+def _renamed(shapes: Sequence[Shape], names: Mapping[Shows, Shows]) -> Shape:
     return lambda evidence: (
-        replace(one, shows=Shows.NEITHER) if one.shows is Shows.OPPOSITE else one for one in shape(evidence)
+        replace(one, shows=names.get(one.shows, one.shows)) for one in _settings(shapes, evidence)
     )
 
 
@@ -153,7 +188,7 @@ def _shows(found: Iterable[Setting], *kinds: Shows) -> list[Setting]:
     return [one for one in found if one.shows in kinds]
 
 
-_ORDER: Final = (Shows.OPPOSITE, Shows.CLAIM, Shows.NEITHER, Shows.IDLE, Shows.MISSING)
+_ORDER: Final = (Shows.OPPOSITE, Shows.ALLOWED, Shows.CLAIM, Shows.NEITHER, Shows.IDLE, Shows.MISSING)
 
 
 def _told(found: Sequence[Setting]) -> str:
@@ -193,17 +228,37 @@ def _ordering(one: Mean, other: Mean) -> Shows:
     return Shows.OPPOSITE if other.clearly_below(one) else Shows.NEITHER
 
 
+def near(found: Mean | None, target: float, where: str) -> Setting:
+    """Return what a setting shows of the claim that a mean is within a factor 2 of a target.
+
+    >>> near(Mean(9.0, 0.5), 10.0, "on chain")
+    Setting(shows=<Shows.CLAIM: 'the claim holds'>, figures='9.00 ± 0.50 against 10 on chain')
+    """
+    if found is None or found.runs < LEAST:
+        return Setting(Shows.MISSING, where)
+    low, high = Mean(target / 2), Mean(target * 2)
+    inside = low.clearly_below(found) and found.clearly_below(high)
+    outside = found.clearly_below(low) or high.clearly_below(found)
+    shows = Shows.CLAIM if inside else Shows.OPPOSITE if outside else Shows.NEITHER
+    return Setting(shows if found.learns else Shows.IDLE, f"{found} against {target:.4g} {where}")
+
+
 def fact(*, holds: bool, figures: str) -> Setting:
     """Return what a setting shows whose figures are computed without runs."""
     return Setting(Shows.CLAIM if holds else Shows.OPPOSITE, figures)
 
 
-def mean_of(suite: Table, problem: str, arm: str, epsilon: float) -> Mean | None:
-    """Return the mean relative regret of an arm of the benchmark; None if it was not run.
+def score_of(suite: Table, problem: str, arm: str, epsilon: float) -> Score | None:
+    """Return the score of an arm of the benchmark; None if it was not run.
 
-    An arm without privacy, or with fixed noise, has the same mean at every promised epsilon.
+    An arm without privacy, or with fixed noise, has the same score at every promised epsilon.
     """
-    found = suite.one(problem, arm, ARMS[arm].epsilons((epsilon,))[0])
+    return suite.one(problem, arm, ARMS[arm].epsilons((epsilon,))[0])
+
+
+def mean_of(suite: Table, problem: str, arm: str, epsilon: float) -> Mean | None:
+    """Return the mean relative regret of an arm of the benchmark; None if it was not run."""
+    found = score_of(suite, problem, arm, epsilon)
     return None if found is None else Mean.of(found)
 
 
@@ -236,22 +291,38 @@ def below(
         problems: the problems; all on which both arms run if it is empty.
         epsilons: the promised epsilons.
     """
+    return best_below((one,), (other,), factor=factor, problems=problems, epsilons=epsilons)
+
+
+def best_below(
+    ones: Sequence[str],
+    others: Sequence[str],
+    *,
+    factor: float = 1.0,
+    problems: Sequence[str] = (),
+    epsilons: Sequence[float] = EPSILONS,
+) -> Shape:
+    """Return the shape: the best of some arms has less regret than a factor times that of the best of others."""
 
     def shape(evidence: Evidence) -> Iterator[Setting]:
-        for problem in problems or problems_of(one, other):
-            for epsilon in _promised(epsilons, one, other):
-                first, second = (mean_of(evidence.suite, problem, arm, epsilon) for arm in (one, other))
-                yield less(
-                    first,
-                    second and second.times(factor),
-                    f"({one}{_than(factor)}{other}) {_at(problem, epsilon)}",
-                )
+        for problem in problems or problems_of(ones[0], others[0]):
+            for epsilon in _promised(epsilons, *ones, *others):
+                first, one = _best(evidence.suite, problem, ones, epsilon)
+                second, other = _best(evidence.suite, problem, others, epsilon)
+                than = "" if factor == 1 else f"{factor:g} times "
+                where = f"({one}, {than}{other}) {_at(problem, epsilon)}"
+                yield less(first, second and second.times(factor), where)
 
     return shape
 
 
-def _than(factor: float) -> str:
-    return ", " if factor == 1 else f", {factor:g} times "
+def _best(suite: Table, problem: str, arms: Sequence[str], epsilon: float) -> tuple[Mean | None, str]:
+    """Return the least mean of some arms and its arm; None and the arm if one that runs there was not run."""
+    known = {arm: mean_of(suite, problem, arm, epsilon) for arm in arms if ARMS[arm].fits(PROBLEMS[problem])}
+    for arm, found in known.items():
+        if found is None or found.runs < LEAST:
+            return None, arm
+    return min(((one, arm) for arm, one in known.items() if one), key=lambda pair: pair[0].value)
 
 
 def _promised(epsilons: Sequence[float], *arms: str) -> Sequence[float]:
@@ -326,26 +397,32 @@ def _share(suite: Table, arm: str, free: str, problem: str, epsilon: float) -> M
     return None if one is None or other is None else ratio(one, other)
 
 
-def flattens(
-    arm: str, *, share: float = 0.5, problems: Sequence[str] = (), epsilons: Sequence[float] = EPSILONS
-) -> Shape:
-    """Return the shape: the regret of the last tenth of the episodes is below a share of that of the first tenth.
+def tenth(score: Score, number: int) -> Mean:
+    """Return the regret of a tenth of the episodes, relative to that without learning in these episodes.
 
-    A setting shows the opposite if the last tenth has more than `LEARNT` of the regret of the first tenth.
+    Only the error of the whole is recorded. That of a tenth, relative to a tenth of the regret without learning, is at
+    most ten times as large if the regrets of the tenths are not negatively correlated.
+
+    Args:
+        score: the score.
+        number: 1 for the first tenth, 10 for the last.
     """
+    curve = (0.0, *score.curve)
+    whole = Mean.of(score)
+    return replace(whole, value=POINTS * (curve[number] - curve[number - 1]), error=POINTS * whole.error)
+
+
+def flattens(
+    arm: str, *, share: float = LEARNT, problems: Sequence[str] = (), epsilons: Sequence[float] = EPSILONS
+) -> Shape:
+    """Return the shape: the regret of the last tenth of the episodes is below a share of that of the first tenth."""
 
     def shape(evidence: Evidence) -> Iterator[Setting]:
         for problem in problems or problems_of(arm):
             for epsilon in _promised(epsilons, arm):
-                found = evidence.suite.one(problem, arm, ARMS[arm].epsilons((epsilon,))[0])
-                yield _flattened(found, share, f"({arm}) {_at(problem, epsilon)}")
+                found = score_of(evidence.suite, problem, arm, epsilon)
+                last, first = (tenth(found, number) if found else None for number in (POINTS, 1))
+                where = f"in the last and the first tenth ({arm}) {_at(problem, epsilon)}"
+                yield less(last, first and first.times(share), where)
 
     return shape
-
-
-def _flattened(found: Score | None, share: float, where: str) -> Setting:
-    if found is None or found.runs < LEAST:
-        return Setting(Shows.MISSING, where)
-    last = (found.curve[-1] - found.curve[-2]) / found.curve[0]
-    shows = Shows.CLAIM if last < share else Shows.OPPOSITE if last > LEARNT else Shows.NEITHER
-    return Setting(shows, f"the last tenth has {last:.2f} times the regret of the first {where}")
