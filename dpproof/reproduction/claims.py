@@ -106,7 +106,7 @@ def summary(found: Sequence[tuple[Claim, Judgement]]) -> Iterator[str]:
 
 
 def section(found: Sequence[tuple[Claim, Judgement]]) -> str:
-    """Return a section of a page, as Markdown: a table of the claims and their judgements. It is empty without claims."""
+    """Return a section of a page, as Markdown: a table of the claims and their judgements; nothing without claims."""
     if not found:
         return ""
     lines = [

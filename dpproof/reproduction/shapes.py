@@ -161,6 +161,22 @@ def somewhere(*shapes: Shape) -> Judge:
     return judge
 
 
+def each(*judges: Judge) -> Judge:
+    """Return a judge of a claim with several parts, each of which has a judge.
+
+    The claim is refuted if a part is refuted, and confirmed if all parts are confirmed.
+    """
+
+    def judge(evidence: Evidence) -> Judgement:
+        found = [part(evidence) for part in judges]
+        outcomes = {part.outcome for part in found}
+        agreed = Outcome.UNDECIDED if len(outcomes) > 1 else next(iter(outcomes))
+        told = " ".join(f"Part {number}: {part.figures}" for number, part in enumerate(found, 1))
+        return Judgement(Outcome.REFUTED if Outcome.REFUTED in outcomes else agreed, told)
+
+    return judge
+
+
 def never_refuted(*shapes: Shape) -> Shape:
     """Return these shapes for a sentence about bounds, or about arbitrarily long runs.
 

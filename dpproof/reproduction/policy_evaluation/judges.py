@@ -17,6 +17,7 @@ from dpproof.reproduction.claims import Evidence, Judge
 from dpproof.reproduction.first_lines import listed
 from dpproof.reproduction.shapes import (
     LEARNT,
+    LEAST,
     Mean,
     Setting,
     Shape,
@@ -25,6 +26,7 @@ from dpproof.reproduction.shapes import (
     each,
     fact,
     less,
+    never_refuted,
     ratio,
     somewhere,
 )
@@ -69,7 +71,7 @@ def _falls(what: str, **values: str) -> Shape:
                 pair = less(curve[high], curve[low], f"({what}, m = {high:g} against {low:g}) {_named(key)}")
                 if pair.shows is Shows.OPPOSITE:
                     yield pair
-            first, *_, last = curve
+            first, last = min(curve), max(curve)
             yield less(curve[last], curve[first], f"({what}, m = {last:g} against {first:g}) {_named(key)}")
 
     return shape
@@ -84,7 +86,11 @@ def _near(**values: str) -> Shape:
     def shape(evidence: Evidence) -> Iterator[Setting]:
         for key, curve in _curves(evidence, "rmse", **values):
             free = _curve(evidence.own["batches"], "rmse", **{**key, "kind": _FREE})
-            last, before = _last(curve)
+            last = max(curve)
+            before = _tenth_of(curve, last)
+            if before is None:
+                yield _unmeasured(key)
+                continue
             now, then = (ratio(curve[m], free[m]) for m in (last, before))
             shows = less(now, Mean(NEAR), "").shows
             grew = _apart(curve[before], free[before]).clearly_below(_apart(curve[last], free[last]))
@@ -94,15 +100,20 @@ def _near(**values: str) -> Shape:
     return shape
 
 
+def _tenth_of(curve: Curve, size: int) -> int | None:
+    """Return the largest batch size of a curve that is at most a tenth of another one."""
+    return max((m for m in curve if 10 * m <= size), default=None)
+
+
+def _unmeasured(key: Mapping[str, str]) -> Setting:
+    return Setting(
+        Shows.MISSING, f"batches that are ten times as large, with at least {LEAST} runs {_named(key)}"
+    )
+
+
 def _apart(one: Mean, other: Mean) -> Mean:
     """Return the difference of two independent means."""
     return replace(one, value=one.value - other.value, error=math.hypot(one.error, other.error))
-
-
-def _last(curve: Curve) -> tuple[int, int]:
-    """Return the largest batch size, and the largest one that is at most a tenth of it."""
-    last = max(curve)
-    return last, max(m for m in curve if 10 * m <= last)
 
 
 def _slope(curve: Curve, low: int, high: int) -> Mean:
@@ -119,10 +130,14 @@ def _steep(most: float, what: str, **values: str) -> Shape:
 
     def shape(evidence: Evidence) -> Iterator[Setting]:
         for key, curve in _curves(evidence, what, **values):
-            last, middle = _last(curve)
-            now, then = _slope(curve, middle, last), _slope(curve, middle // 10, middle)
-            above = Mean(most).clearly_below(now)
-            steeper = now.clearly_below(then)
+            last = max(curve)
+            middle = _tenth_of(curve, last)
+            first = _tenth_of(curve, middle) if middle else None
+            if middle is None or first is None or curve[last].runs < LEAST:
+                yield _unmeasured(key)
+                continue
+            now, then = _slope(curve, middle, last), _slope(curve, first, middle)
+            above, steeper = Mean(most).clearly_below(now), now.clearly_below(then)
             shows = Shows.CLAIM if not above else Shows.NEITHER if steeper else Shows.OPPOSITE
             yield Setting(shows, f"slope {now} up to m = {last:g}, {then} before {_named(key)}")
 
@@ -242,9 +257,12 @@ def _root(evidence: Evidence) -> Iterator[Setting]:
         shows = Shows.OPPOSITE if losses[0.5] > 1 else Shows.CLAIM
         if shows is Shows.CLAIM and 1 in (losses[0.0], losses[1.0]):
             shows = Shows.NEITHER
-        idle = not any(_least(curve).learns for curve in curves)
+        if not any(_least(curve).learns for curve in curves):
+            shows = Shows.IDLE
+        if _least(curves[0]).runs < LEAST:
+            shows = Shows.MISSING
         told = listed([f"{loss:.3g} for power {power:g}" for power, loss in losses.items()])
-        yield Setting(Shows.IDLE if idle else shows, f"times the least RMSE with the best c: {told} ({kind})")
+        yield Setting(shows, f"times the least RMSE with the best c: {told} ({kind})")
 
 
 def _least(curve: Mapping[float, Mean]) -> Mean:
@@ -296,8 +314,8 @@ JUDGES: Final[Mapping[str, Judge]] = {
     "abstract.promising": always(_useful("LSW"), _useful("LSL")),
     "introduction.no_loss_when_large": always(_near()),
     "section5.utility_increases": always(_falls("noise"), _falls("rmse"), _falls("risk")),
-    "corollary12.risk_one_over_m_squared": always(_steep(-2, "risk", algorithm="LSW")),
-    "corollary13.lsl_risk": always(_steep(-0.5, "risk", algorithm="LSL")),
+    "corollary12.risk_one_over_m_squared": always(never_refuted(_steep(-2, "risk", algorithm="LSW"))),
+    "corollary13.lsl_risk": always(never_refuted(_steep(-0.5, "risk", algorithm="LSL"))),
     "section5.lambda_tradeoff": always(_inner_best),
     "figure1.plot1_same_solution": always(_below("rmse", "algorithm", "LSW", "LSL", kind=_FREE), _same_limit),
     "figure1.plot3_converges": always(_near(features="aggregated")),
