@@ -148,7 +148,7 @@ def _below(what: str, column: str, one: str, other: str, **values: str) -> Shape
     """Return the shape: at every batch size, a number is less with one value of a column than with another value."""
 
     def shape(evidence: Evidence) -> Iterator[Setting]:
-        table = [row | _parts(row["kind"]) for row in evidence.own["batches"]]
+        table = [{**row, **_parts(row["kind"])} for row in evidence.own["batches"]]
         for row in where(table, **{column: one}, **values):
             if row[what] == 0:  # without noise there is no excess risk
                 continue
