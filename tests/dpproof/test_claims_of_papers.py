@@ -15,7 +15,7 @@ def test_every_paper_has_a_list():
     assert lists == {name.replace("-", "_") for name in papers()} - {"classic"}
 
 
-@rows("paper", ["rlsvi", "private_ucb", "sdp_pe", "policy_evaluation", "expert"])
+@rows("paper", ["rlsvi", "private_ucb"])
 def test_claims_have_all_fields_and_their_own_names(paper):
     claims = tomllib.loads((FOLDER / f"{paper}.toml").read_text(encoding="utf-8"))["claim"]
     assert len({claim["id"] for claim in claims}) == len(claims) >= 10

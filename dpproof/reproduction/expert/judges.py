@@ -33,7 +33,7 @@ _NORMAL: Final = 1.96
 """Half the width of a 95% interval of a normal law, in standard deviations."""
 _OWN, _PLAIN, _FREE = "calibrated", "DP-SGD", "no privacy"
 _NEAR, _FAR = 0.9, 0.5
-"""Shares of the way from random actions to no privacy. A return above the first is near, one below the second is far."""
+"""Shares of the way from random actions to no privacy. Above the first is near, below the second far."""
 Budget = tuple[str, float]
 """A problem and an epsilon."""
 _TEN: Final = [(name, 10.0) for name in CHOICES]
