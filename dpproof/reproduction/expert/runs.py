@@ -81,12 +81,11 @@ class Plan:
 def plan_for(name: str, method: str, epsilon: float | None, size: Size) -> Plan:
     """Return the privacy parameters of a method on the named problem, with the target (epsilon, 1/m).
 
-        m is the number of experts. An `epsilon` of None means no privacy.
+    m is the number of experts. An `epsilon` of None means no privacy.
 
-        >>> from dpproof.reproduction.expert.histograms import histogram, random_return
-    from dpproof.reproduction.expert.settings import QUICK
-        >>> plan_for("cartpole", "DP-SGD", 10.0, QUICK).training.branch_probability
-        1.0
+    >>> from dpproof.reproduction.expert.settings import QUICK
+    >>> plan_for("cartpole", "DP-SGD", 10.0, QUICK).training.branch_probability
+    1.0
     """
     if method == "no privacy" or epsilon is None:
         return Plan(None, _training(size, 0.0, 1.0), True, (0.0, 0.0), (0.0, 0.0))
