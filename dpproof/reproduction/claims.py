@@ -9,8 +9,9 @@ from __future__ import annotations
 import enum
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
+from typing import Any
 
 from dpproof.reproduction.first_lines import listed
 from dpproof.reproduction.suite.summary import Table as Suite
@@ -61,10 +62,17 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Recorded results: the scores of the benchmark, and the tables of the paper's own experiment by name."""
+    """Recorded results, from which claims are judged.
+
+    Attributes:
+        suite: the scores of the benchmark.
+        own: the tables of the paper's own experiment, by name.
+        more: the other recorded data of that experiment.
+    """
 
     suite: Suite
     own: Mapping[str, Table]
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 Judge = Callable[[Evidence], Judgement]
@@ -106,7 +114,7 @@ def summary(found: Sequence[tuple[Claim, Judgement]]) -> Iterator[str]:
 
 
 def section(found: Sequence[tuple[Claim, Judgement]]) -> str:
-    """Return a section of a page, as Markdown: a table of the claims and their judgements; nothing without claims."""
+    """Return a section of a page, as Markdown: a table of the claims and their judgements; empty without claims."""
     if not found:
         return ""
     lines = [
@@ -116,10 +124,11 @@ def section(found: Sequence[tuple[Claim, Judgement]]) -> str:
         "opposite at a setting that it covers, and *undecided* if differences are within their errors or nothing "
         "learns. These words are about runs. Verdicts on the paper's theorems are in the ledger.",
         "",
-        "| where | sentence | what it says | outcome | measured |",
-        "|---|---|---|---|---|",
+        "| where | sentence | what it says | how it is decided | outcome | measured |",
+        "|---|---|---|---|---|---|",
     ]
     for claim, judgement in found:
-        cells = (claim.where, f'"{claim.sentence}"', claim.means, judgement.outcome.value, judgement.figures)
+        told = (claim.where, f'"{claim.sentence}"', claim.means, claim.decides or "-")
+        cells = (*told, judgement.outcome.value, judgement.figures)
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join(lines)

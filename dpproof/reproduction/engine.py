@@ -13,7 +13,7 @@ import os
 import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -77,7 +77,7 @@ class Study(abc.ABC, Generic[S]):
     paper: ClassVar[str]
     """The command-line name of the paper."""
     tables: ClassVar[tuple[str, ...]]
-    """Names of the CSV files."""
+    """Names of the CSV files. A table that has no file is made from what is recorded elsewhere."""
     text: ClassVar[tuple[str, ...]] = ()
     """Columns that are text, even if they look like numbers."""
     digits: ClassVar[int | None] = None
@@ -119,7 +119,8 @@ class Study(abc.ABC, Generic[S]):
         beside.mkdir(parents=True, exist_ok=True)
         size = size or (self.quick if quick else self.full)
         found = self.measure(size, seed, beside, workers or os.cpu_count() or 1)
-        found.write(beside, self.digits)
+        own = {name: found.tables[name] for name in self.tables}
+        replace(found, tables=own).write(beside, self.digits)
         (folder / f"{self._name}.md").write_text(self.page(folder), encoding="utf-8")
         return {
             "experiment": self.paper,
@@ -138,10 +139,12 @@ class Study(abc.ABC, Generic[S]):
         """Return the claims of the paper, judged from these results and from the benchmark.
 
         The benchmark's results are those beside the page in `folder`, or those that the package was published with.
+        A paper whose judges are not written has no claims.
         """
         if not self.judges:
             return []
-        return claims.judged(self.paper, self.judges, Evidence(recorded(folder), found.tables))
+        evidence = Evidence(recorded(folder), found.tables, found.more)
+        return claims.judged(self.paper, self.judges, evidence)
 
     def _first(self, found: Measured[S], judged: Sequence[tuple[Claim, Judgement]]) -> list[str]:
         return [*claims.summary(judged), *self.first_lines(found)]

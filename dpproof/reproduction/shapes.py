@@ -285,10 +285,15 @@ def problems_of(*arms: str) -> list[str]:
     >>> problems_of("Thompson", "RLSVI")
     ['bandit']
     """
+    return _shared(*((arm,) for arm in arms))
+
+
+def _shared(*groups: Sequence[str]) -> list[str]:
+    """Return the problems on which at least one arm of each group runs."""
     return [
         name
         for name, problem in PROBLEMS.items()
-        if problem.arms is None and all(ARMS[arm].fits(problem) for arm in arms)
+        if problem.arms is None and all(any(ARMS[arm].fits(problem) for arm in group) for group in groups)
     ]
 
 
@@ -322,12 +327,12 @@ def best_below(
     """Return the shape: the best of some arms has less regret than a factor times that of the best of others."""
 
     def shape(evidence: Evidence) -> Iterator[Setting]:
-        for problem in problems or problems_of(ones[0], others[0]):
+        for problem in problems or _shared(ones, others):
             for epsilon in _promised(epsilons, *ones, *others):
                 first, one = _best(evidence.suite, problem, ones, epsilon)
                 second, other = _best(evidence.suite, problem, others, epsilon)
                 than = "" if factor == 1 else f"{factor:g} times "
-                where = f"({one}, {than}{other}) {_at(problem, epsilon)}"
+                where = f"({one} against {than}{other}) {_at(problem, epsilon)}"
                 yield less(first, second and second.times(factor), where)
 
     return shape
