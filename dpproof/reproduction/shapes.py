@@ -149,18 +149,35 @@ def mostly(*shapes: Shape) -> Judge:
     return judge
 
 
-def somewhere(*shapes: Shape) -> Judge:
-    """Return a judge of a claim on at least one setting of these shapes.
+def somewhere(*shapes: Shape, least: int = 1) -> Judge:
+    """Return a judge of a claim on some settings of these shapes, such as a sentence with "on several problems".
 
-    The claim is confirmed if a setting shows it. It is refuted if all settings are run and show the opposite.
+    The claim is confirmed if at least `least` settings show it. It is refuted if all settings are run, and fewer than
+    `least` of them do not show the opposite.
     """
 
     def judge(evidence: Evidence) -> Judgement:
         found = _settings(shapes, evidence)
-        if _shows(found, Shows.CLAIM):
+        if len(_shows(found, Shows.CLAIM)) >= least:
             return Judgement(Outcome.CONFIRMED, _told(found))
-        never = found and len(_shows(found, Shows.OPPOSITE)) == len(found)
+        never = found and len(found) - len(_shows(found, Shows.OPPOSITE)) < least
         return Judgement(Outcome.REFUTED if never else Outcome.UNDECIDED, _told(found))
+
+    return judge
+
+
+def each(*judges: Judge) -> Judge:
+    """Return a judge of a claim with several parts, each of which has a judge.
+
+    The claim is refuted if a part is refuted, and confirmed if all parts are confirmed.
+    """
+
+    def judge(evidence: Evidence) -> Judgement:
+        found = [part(evidence) for part in judges]
+        outcomes = {part.outcome for part in found}
+        agreed = Outcome.UNDECIDED if len(outcomes) > 1 else next(iter(outcomes))
+        told = " ".join(f"Part {number}: {part.figures}" for number, part in enumerate(found, 1))
+        return Judgement(Outcome.REFUTED if Outcome.REFUTED in outcomes else agreed, told)
 
     return judge
 

@@ -32,7 +32,7 @@ def test_every_method_is_run_and_written(found):
     with (folder / "expert" / "returns.csv").open(encoding="utf-8") as stream:
         assert [float(r["return"]) for r in csv.DictReader(stream)] == [r["return"] for r in answer["rows"]]
     page = (folder / "expert.md").read_text(encoding="utf-8")
-    for name in ("returns", "released"):
+    for name in ("returns", "released", "experts"):
         assert (folder / "expert" / f"{name}.svg").stat().st_size > 1000
         assert f"expert/{name}.svg" in page
     assert "Scaled down" in page
@@ -79,14 +79,14 @@ def test_a_finished_problem_is_not_run_again(monkeypatch, tmp_path):
         asked.append(name)
         if name == "acrobot" and len(asked) < 3:
             raise KeyboardInterrupt
-        return [{"problem": name}], [], []
+        return [{"problem": name}], [], [], []
 
     monkeypatch.setattr(runs, "run_problem", one)
     with pytest.raises(KeyboardInterrupt):
         runs.run_problems(size, 0, None, tmp_path / "parts")
     found = runs.run_problems(size, 0, None, tmp_path / "parts")
     assert asked == ["hiv", "acrobot", "acrobot"]
-    assert found == ([{"problem": "hiv"}, {"problem": "acrobot"}], [], [])
+    assert found == ([{"problem": "hiv"}, {"problem": "acrobot"}], [], [], [])
     assert not (tmp_path / "parts").exists()
 
 
@@ -99,7 +99,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch, tmp_path):
 
 def test_lunar_lander_is_left_out_visibly(found, monkeypatch, tmp_path):
     _, before = found
-    parts = before["rows"], before["releases"], before["logged"]
+    parts = before["rows"], before["releases"], before["logged"], before["histogram"]
     monkeypatch.setattr(study, "has_box2d", lambda: False)
     monkeypatch.setattr("dpproof.reproduction.expert.runs.run_problem", lambda *_: parts)
     size = replace(TINY, problems=("lunarlander", "cartpole"))

@@ -44,10 +44,13 @@ from dpproof.mechanisms.rl.expert.policies import prefix_counts
 from dpproof.mechanisms.rl.expert.population import Population, population
 from dpproof.mechanisms.rl.expert.problems import PMIN, PROBLEMS, Problem, problem_for
 from dpproof.mechanisms.rl.expert.release import DataRelease, stable_lengths
+from dpproof.reproduction.expert.histograms import histogram, random_return
 from dpproof.reproduction.expert.settings import CHOICES, LEARNERS, METHODS, Choice, Size
 from dpproof.version import __version__
 
 Row = dict[str, Any]
+Tables = tuple[list[Row], ...]
+"""The returns of methods, the sizes of releases, the experts, and the histogram of the experts' returns."""
 T = TypeVar("T")
 LOOKS: Final = 5
 """Number of times that a learned policy is evaluated during the last fifth of a training run."""
@@ -210,10 +213,8 @@ def arms(name: str, size: Size) -> Iterator[tuple[str, float | None]]:
                 yield method, epsilon
 
 
-def run_problems(
-    size: Size, seed: int, executor: Executor | None, kept: Path
-) -> tuple[list[Row], list[Row], list[Row]]:
-    """Run all problems (environments), and return three tables: returns of methods, sizes of releases, and experts.
+def run_problems(size: Size, seed: int, executor: Executor | None, kept: Path) -> Tables:
+    """Run all problems (environments), and return their tables.
 
     `executor` affects only the time. The results of a finished problem are stored in the folder `kept`, so an
     interrupted run can continue. When all problems are finished, the folder is removed.
@@ -221,9 +222,8 @@ def run_problems(
     kept.mkdir(parents=True, exist_ok=True)
     tasks = [(name, size, seed, kept) for name in size.problems]
     parts = list(_told(map(_task, tasks) if executor is None else executor.map(_task, tasks), len(tasks)))
-    returns, releases, experts = (list(chain.from_iterable(part[i] for part in parts)) for i in range(3))
     shutil.rmtree(kept)
-    return returns, releases, experts
+    return tuple(list(chain.from_iterable(tables)) for tables in zip(*parts, strict=True))
 
 
 def _told(parts: Iterable[T], count: int) -> Iterator[T]:
@@ -235,14 +235,13 @@ def _told(parts: Iterable[T], count: int) -> Iterator[T]:
         yield part
 
 
-def _task(task: tuple[str, Size, int, Path]) -> tuple[list[Row], list[Row], list[Row]]:
+def _task(task: tuple[str, Size, int, Path]) -> Tables:
     """Run a problem on one thread, or read its stored results."""
     name, size, seed, kept = task
     told = hashlib.sha256(repr((__version__, name, size, seed)).encode()).hexdigest()[:16]
     path = kept / f"{name}-{told}.json"
     if path.exists():
-        returns, releases, experts = json.loads(path.read_text(encoding="utf-8"))
-        return returns, releases, experts
+        return tuple(json.loads(path.read_text(encoding="utf-8")))
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -253,15 +252,16 @@ def _task(task: tuple[str, Size, int, Path]) -> tuple[list[Row], list[Row], list
     return found
 
 
-def run_problem(name: str, size: Size, seed: int) -> tuple[list[Row], list[Row], list[Row]]:
-    """Run one problem (environment), and return three tables: returns of methods, sizes of releases, and experts."""
+def run_problem(name: str, size: Size, seed: int) -> Tables:
+    """Run one problem (environment), and return its tables."""
     prepared = prepare(name, size, seed)
     rows = []
     for method, epsilon in arms(name, size):
         plan = plan_for(name, method, epsilon, size)
         found = np.array([_run(prepared, plan, size, [seed, run]) for run in range(size.runs)])
         rows.append(_row(prepared, method, epsilon, plan, found))
-    return rows, _releases(prepared, size, seed), [_experts(prepared)]
+    counted = histogram(prepared.experts, np.random.default_rng([seed, 2]))
+    return rows, _releases(prepared, size, seed), [_experts(prepared, seed)], counted
 
 
 def _row(
@@ -374,8 +374,8 @@ def _releases(prepared: Prepared, size: Size, seed: int) -> list[Row]:
     return table
 
 
-def _experts(prepared: Prepared) -> Row:
-    """Return statistics of the experts: returns of the trajectories set aside, and logged steps."""
+def _experts(prepared: Prepared, seed: int) -> Row:
+    """Return statistics of the experts (returns of the trajectories set aside, logged steps), and of random actions."""
     returns = prepared.training.returns() / prepared.problem.unit
     low, middle, high = np.quantile(returns, [0.1, 0.5, 0.9])
     return {
@@ -384,6 +384,7 @@ def _experts(prepared: Prepared) -> Row:
         "low": float(low),
         "middle": float(middle),
         "high": float(high),
+        "random": random_return(prepared.problem, np.random.default_rng([seed, 3])),
         "release_steps": len(prepared.release.observations),
         "training_steps": len(prepared.training.observations),
     }

@@ -16,6 +16,8 @@ from dpproof.executors import executor_for
 from dpproof.mechanisms.environments.lunar_lander import has_box2d
 from dpproof.mechanisms.rl.expert.problems import PROBLEMS
 from dpproof.reproduction.engine import Measured, Study
+from dpproof.reproduction.expert.histograms import COUNTED, EPISODES
+from dpproof.reproduction.expert.judges import JUDGES
 from dpproof.reproduction.expert.settings import CHOICES, FULL, QUICK, Size
 from dpproof.reproduction.first_lines import equal_rows, few_runs, listed
 from dpproof.reproduction.pages import Plots, panels, write_plots
@@ -23,10 +25,6 @@ from dpproof.reproduction.tables import Row, Table, different, where
 
 EXTRA: Final = "pip install 'dpproof[rl,torch]'"
 _METHODS: Final = ("printed", "calibrated")
-_MISSING: Final = (
-    "Figure 2 of the paper (histograms of the experts' returns) is not reproduced: the table below has the "
-    "mean return of the experts only."
-)
 _WHY: Final = {
     "hiv": "Its first state is fixed and its dynamics have no chance, so that a policy has one return; the "
     "policies of these rows play the same actions.",
@@ -41,7 +39,8 @@ class ExpertLearning(Study[Size]):
     """
 
     paper = "expert"
-    tables = ("returns", "releases", "experts")
+    tables = ("returns", "releases", "experts", "histogram")
+    judges = JUDGES
     full = FULL
     quick = QUICK
 
@@ -60,7 +59,7 @@ class ExpertLearning(Study[Size]):
     def first_lines(self, found: Measured[Size]) -> list[str]:
         """Return sentences on disagreements with the paper, and on what the numbers cannot show."""
         returns = found.tables["returns"]
-        return [*_reversed(returns), *_undecided(returns), _MISSING, *few_runs(found.size.runs)]
+        return [*_reversed(returns), *_undecided(returns), *few_runs(found.size.runs)]
 
     def answer(self, found: Measured[Size], first: Sequence[str]) -> Mapping[str, Any]:
         """Return the answer of ``dpproof reproduce`` as JSON data. `first` holds the page's first sentences."""
@@ -73,16 +72,19 @@ class ExpertLearning(Study[Size]):
             "rows": found.tables["returns"],
             "releases": found.tables["releases"],
             "logged": found.tables["experts"],
+            "histogram": found.tables["histogram"],
         }
 
     def shown(self, found: Measured[Size]) -> Mapping[str, Any]:
         """Return the values that the template of the experiment's page shows, by name."""
-        returns, releases, logged = (found.tables[name] for name in self.tables)
+        returns, releases, logged, _ = (found.tables[name] for name in self.tables)
         return {
             **found.more,
             "returns": returns,
             "releases": releases,
             "logged": logged,
+            "counted": COUNTED,
+            "episodes_each": EPISODES,
             "units": [f"{p.unit:g} for {name}" for name, p in PROBLEMS.items() if p.unit != 1],
             "findings": list(_findings(returns, releases)),
         }
@@ -107,7 +109,7 @@ def check_installed() -> None:
 
 
 def _reversed(returns: Table) -> Iterator[str]:
-    """Yield the paper's claims about its method and DP-SGD that the means contradict."""
+    """Yield in how many comparisons of the paper's method with DP-SGD the means have the opposite order."""
     held = [
         row for row in returns if row["method"] in _METHODS and _in_paper(row) and not _same(returns, row)
     ]
@@ -122,10 +124,10 @@ def _reversed(returns: Table) -> Iterator[str]:
     apart = sum(p["return"] - o["return"] > o["interval"] + p["interval"] for o, p in worse)
     where = f", always on {listed(always)}" if always else ""
     yield (
-        "The paper's main claim is that its method beats plain DP-SGD. Here plain DP-SGD has the higher mean "
-        f"return in {len(worse)} of {len(compared)} comparisons at the budgets at which the paper uses its "
-        f"method{where}. The 95% intervals do not overlap in {apart} of these {len(worse)}. Where they overlap, "
-        "these runs do not decide the order. They do not support the claim either."
+        f"Plain DP-SGD has a higher mean return than the paper's method in {len(worse)} of {len(compared)} "
+        f"comparisons at the budgets at which the paper uses its method{where}. Both kinds of noise count. The 95% "
+        f"intervals do not overlap in {apart} of these {len(worse)}. Where they overlap, these runs do not decide the "
+        "order."
     )
 
 
@@ -156,15 +158,10 @@ def _undecided(returns: Table) -> Iterator[str]:
             continue
         told = "; ".join(f"{listed(_names(group))} ({_shown(group[0])})" for group in groups)
         why = f" {_WHY[problem]}" if problem in _WHY else ""
-        decides = "decides nothing" if any(_over_methods(group) for group in groups) else "has equal rows"
         yield (
-            f"{problem} {decides}: to the last digit the return is the same for {told}. The differences "
+            f"{problem} has equal rows: to the last digit the return is the same for {told}. The differences "
             f"between such rows did not change the measured return.{why}"
         )
-
-
-def _over_methods(group: Table) -> bool:
-    return len(different(group, "method")) > 1
 
 
 def _names(group: Table) -> list[str]:
@@ -203,19 +200,28 @@ _SHIFTS = {"DP-SGD": 0.97, "printed": 1.0, "calibrated": 1.03}
 """Horizontal shifts of the methods, so that their intervals do not overlap."""
 
 
-def _plots(returns: Table, releases: Table, experts: Table) -> Plots:
-    """Return two plots with a panel for each problem."""
+def _plots(returns: Table, releases: Table, experts: Table, histogram: Table) -> Plots:
+    """Return three plots with a panel for each problem."""
     names = different(returns, "problem")
 
-    def draw(one: Callable[[Axes, str], None], figure: Figure) -> None:
+    def draw(one: Callable[[Axes, str], None], label: str, figure: Figure) -> None:
         for problem, axes in panels(figure, names):
             one(axes, problem)
-            axes.set(title=problem, xlabel="epsilon")
+            axes.set(title=problem, xlabel=label)
 
     return {
-        "returns": partial(draw, lambda axes, problem: _returns(axes, problem, returns, experts)),
-        "released": partial(draw, lambda axes, problem: _released(axes, problem, releases)),
+        "returns": partial(draw, lambda axes, problem: _returns(axes, problem, returns, experts), "epsilon"),
+        "released": partial(draw, lambda axes, problem: _released(axes, problem, releases), "epsilon"),
+        "experts": partial(draw, lambda axes, problem: _counted(axes, problem, histogram), "mean return"),
     }
+
+
+def _counted(axes: Axes, problem: str, histogram: Table) -> None:
+    """Draw how many experts have which mean return, as in Figure 2 of the paper."""
+    rows = where(histogram, problem=problem)
+    edges = [row["low"] for row in rows] + [rows[-1]["high"]]
+    axes.stairs([row["experts"] for row in rows], edges, fill=True, color="#2471a3")
+    axes.set(ylabel="experts")
 
 
 def _returns(axes: Axes, problem: str, returns: Table, experts: Table) -> None:

@@ -1,0 +1,193 @@
+"""What the recorded runs say of each claim of Sharma et al. (2024) on returns.
+
+The paper's method is the one with calibrated noise here: its certified epsilon is that of DP-SGD with which it is
+compared. A mean has few runs. So its error is half the width of its 95% interval (Student's t) divided by 1.96, which
+is larger than the standard error: 2.2 times as large for three runs. An arm learns if it has more than a tenth of the
+way from the return of random actions to the return without privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from dpproof.reproduction.claims import Evidence, Judge
+from dpproof.reproduction.expert.settings import CHOICES
+from dpproof.reproduction.shapes import (
+    LEARNT,
+    Mean,
+    Setting,
+    Shape,
+    Shows,
+    always,
+    each,
+    fact,
+    less,
+    somewhere,
+)
+from dpproof.reproduction.tables import Row, where
+
+_NORMAL: Final = 1.96
+"""Half the width of a 95% interval of a normal law, in standard deviations."""
+_OWN, _PLAIN, _FREE = "calibrated", "DP-SGD", "no privacy"
+_NEAR, _FAR = 0.9, 0.5
+"""Shares of the way from random actions to no privacy. Above the first is near, below the second far."""
+Budget = tuple[str, float]
+"""A problem and an epsilon."""
+_TEN: Final = [(name, 10.0) for name in CHOICES]
+
+
+def _row(evidence: Evidence, problem: str, method: str, epsilon: float | None) -> Row | None:
+    found = where(evidence.own["returns"], problem=problem, method=method, epsilon=epsilon)
+    return next(iter(found), None)
+
+
+def _mean(evidence: Evidence, problem: str, method: str, epsilon: float | None) -> Mean | None:
+    """Return the mean return of a method; None if it was not run."""
+    row, free = _row(evidence, problem, method, epsilon), _row(evidence, problem, _FREE, None)
+    if row is None or free is None:
+        return None
+    learns = row["return"] > _on_the_way(_random(evidence, problem), free["return"], 1 - LEARNT)
+    return Mean(row["return"], row["interval"] / _NORMAL, learns)
+
+
+def _random(evidence: Evidence, problem: str) -> float:
+    (row,) = where(evidence.own["experts"], problem=problem)
+    found: float = row["random"]
+    return found
+
+
+def _on_the_way(start: float, end: float, share: float) -> float:
+    return start + share * (end - start)
+
+
+def _above(one: Mean | None, other: Mean | None, told: str) -> Setting:
+    """Return what a setting shows of the claim that one mean return is above another."""
+    found = less(other, one, told)
+    return found if one is None or other is None else replace(found, figures=f"{one} against {other} {told}")
+
+
+def _better(budgets: Iterable[Budget]) -> Shape:
+    """Return the shape: the method has a larger mean return than DP-SGD at each budget."""
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        for name, epsilon in budgets:
+            own, plain = (_mean(evidence, name, method, epsilon) for method in (_OWN, _PLAIN))
+            yield _above(own, plain, f"(method, DP-SGD) on {name} at epsilon {epsilon:g}")
+
+    return shape
+
+
+def _close(budgets: Iterable[Budget]) -> Shape:
+    """Return the shape: the method has at least the share `_NEAR` of the way from random actions to no privacy.
+
+    It shows the opposite if it has less than the share `_FAR`.
+    """
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        for name, epsilon in budgets:
+            own, free = _mean(evidence, name, _OWN, epsilon), _mean(evidence, name, _FREE, None)
+            told = f"(method, no privacy) on {name} at epsilon {epsilon:g}"
+            if own is None or free is None:
+                yield Setting(Shows.MISSING, told)
+                continue
+            start = _random(evidence, name)
+            near, far = (_part(start, free, share) for share in (_NEAR, _FAR))
+            shows = _within(own, near, far)
+            yield Setting(shows, f"{own} against {free} {told}, random actions {start:.4g}")
+
+    return shape
+
+
+def _part(start: float, end: Mean, share: float) -> Mean:
+    return replace(end, value=_on_the_way(start, end.value, share), error=share * end.error)
+
+
+def _within(own: Mean, near: Mean, far: Mean) -> Shows:
+    if near.clearly_below(own):
+        return Shows.CLAIM
+    return Shows.OPPOSITE if own.clearly_below(far) else Shows.NEITHER
+
+
+def _bounded(evidence: Evidence) -> Iterator[Setting]:
+    """Yield whether training without privacy has a larger mean return than each private arm."""
+    for row in evidence.own["returns"]:
+        if row["epsilon"] is not None:
+            name, method, epsilon = row["problem"], row["method"], row["epsilon"]
+            free, private = _mean(evidence, name, _FREE, None), _mean(evidence, name, method, epsilon)
+            yield _above(free, private, f"(no privacy, {method}) on {name} at epsilon {epsilon:g}")
+
+
+def _recovered(evidence: Evidence) -> Iterator[Setting]:
+    """Yield whether DP-SGD loses return at epsilon 10, and the method recovers more than half of the loss."""
+    for name, epsilon in _TEN:
+        free = _mean(evidence, name, _FREE, None)
+        own, plain = (_mean(evidence, name, method, epsilon) for method in (_OWN, _PLAIN))
+        loss = _above(free, plain, f"(no privacy, DP-SGD) on {name}")
+        if loss.shows is not Shows.CLAIM or free is None or plain is None:
+            yield loss if loss.shows is Shows.MISSING else replace(loss, shows=Shows.NEITHER)
+            continue
+        half = Mean((free.value + plain.value) / 2, math.hypot(free.error, plain.error) / 2)
+        yield _above(own, half, f"(method, half of the loss) on {name}")
+
+
+def _released(budgets: Iterable[Budget], holds: Callable[[Row, str], bool], *kinds: str) -> Shape:
+    """Return the shape: the expected number of released transitions has a property at each budget."""
+
+    def shape(evidence: Evidence) -> Iterator[Setting]:
+        for name, epsilon in budgets:
+            told = f"on {name} at epsilon {epsilon:g}"
+            for row in where(evidence.own["releases"], problem=name, epsilon=epsilon):
+                for kind in kinds:
+                    count = f"{row[f'{kind}_released']:.3g} transitions of {row['rounds']} trajectories"
+                    yield fact(holds=holds(row, kind), figures=f"{count} ({kind} noise) {told}")
+
+    return shape
+
+
+def _budgets(*names: str, printed: bool) -> list[Budget]:
+    """Return the budgets at which the paper uses its method, or DP-SGD alone, in increasing order."""
+    return [
+        (name, epsilon)
+        for name in names
+        for epsilon, choice in sorted(CHOICES[name].items())
+        if choice.printed is printed
+    ]
+
+
+def _not_run(what: str) -> Shape:
+    return lambda _: [Setting(Shows.MISSING, what)]
+
+
+_FIGURE_4: Final = ("lunarlander", "acrobot", "cartpole")
+_SEVERAL: Final = somewhere(_better(_TEN), least=2)
+_CONSISTENT: Final = always(_better(_budgets(*_FIGURE_4, printed=True)))
+JUDGES: Final[Mapping[str, Judge]] = {
+    "abstract.strong_performance": always(_close(_TEN)),
+    "abstract.substantial_improvements": _SEVERAL,
+    "introduction.significantly_improves": _SEVERAL,
+    "introduction.both_steps_needed": always(
+        _better(_budgets("lunarlander", "cartpole", printed=True)),
+        _not_run("training on released prefixes only (p = 0) on lunarlander and cartpole"),
+    ),
+    "introduction.no_noise_subset": always(
+        _released(_TEN, lambda row, kind: row[f"{kind}_released"] >= 1, "printed", "calibrated")
+    ),
+    "section6_3.nonprivate_upper_bound": always(_bounded),
+    "figure3.favourable": _SEVERAL,
+    "section6_4.superior": _SEVERAL,
+    "section6_4.recovers_loss": always(_recovered),
+    "section6_4.stable_enough": always(_close([("acrobot", 10.0), ("hiv", 10.0)])),
+    "figure4.consistent": _CONSISTENT,
+    "figure4.low_epsilon": always(
+        _released(
+            _budgets(*_FIGURE_4, printed=False),
+            lambda row, kind: row[f"{kind}_released"] < row["rounds"],
+            "printed",
+        )
+    ),
+    "conclusion.convincing": each(_SEVERAL, _CONSISTENT),
+}
+"""The judge of each claim that is not out of reach."""
