@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproof.reproduction.claims import Evidence, Judgement, Outcome, claims_of, section, summary
+from dpproof.reproduction.claims import Evidence, Judgement, Outcome
 from dpproof.reproduction.experiments import experiments
 from dpproof.reproduction.expert.judges import JUDGES as EXPERT
 from dpproof.reproduction.expert.settings import CHOICES
@@ -19,22 +19,6 @@ from tests.rows import rows
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "experiments"
 JUDGED = [name for name in experiments() if experiments()[name].study().judges]
-
-
-@rows("paper", JUDGED)
-def test_every_claim_has_a_judge_or_is_out_of_reach(paper):
-    claims, judges = claims_of(paper), experiments()[paper].study().judges
-    assert {claim.id for claim in claims if claim.decides} == set(judges)
-    for claim in claims:
-        assert bool(claim.decides) != bool(claim.out_of_reach), claim.id
-        assert claim.where.strip(), claim.id
-        assert claim.sentence.strip(), claim.id
-        assert claim.means.strip(), claim.id
-
-
-def test_a_page_without_claims_has_no_section():
-    assert section([]) == ""
-    assert list(summary([])) == []
 
 
 def constant(outcome):
