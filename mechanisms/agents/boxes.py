@@ -58,11 +58,8 @@ class BoxSpace:
         low, high = getattr(given, "low", None), getattr(given, "high", None)
         if low is None and isinstance(given, (tuple, list)) and len(given) == 2:
             low, high = given
-        try:
-            ends = [np.asarray(end, np.float64) for end in (low, high)]
-        except (TypeError, ValueError):
-            ends = [np.array(np.nan)] * 2
-        if ends[0].ndim != 1 or ends[0].shape != ends[1].shape:
+        ends = [_vector(low), _vector(high)]
+        if ends[0] is None or ends[1] is None or ends[0].ndim != 1 or ends[0].shape != ends[1].shape:
             raise ValueError(
                 f"{name}s ({given!r:.80}) must be a Gymnasium Box of one dimension, or a pair of lists: the lower and "
                 "the upper limits of the numbers. Flatten observations of another shape."

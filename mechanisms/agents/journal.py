@@ -1,8 +1,11 @@
 """A private record of a training run, from which the run goes on after a crash and spends nothing twice.
 
-The record holds who began, what the server got of every user, and every random word that the noise was made from. Both are on the disk before
-anything that depends on them is shown. When a run begins again, the same users and the same words give the same
-releases. So no release is ever drawn twice from the same users.
+The record holds who began, what the server got of each user, and every random word that the noise was made from. All
+of it is on the disk before anything that depends on it is shown. When a run begins again, the same users and the same
+words give the same releases. So no release is ever drawn twice from the same users.
+
+A person who was under way when the run stopped may come again, and keeps the place. So whether this person had ended
+before the run stopped does not move any other user to another batch.
 
 One process at a time may hold a journal. This needs a disk whose locks work, and a network disk may have none. A
 copy of a journal must not be used beside the original or after it. Two runs from the same users would draw different

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import signal
 import sqlite3
 import threading
@@ -295,6 +297,13 @@ def test_who_was_under_way_at_a_crash_is_absent_if_users_come_one_at_a_time(tmp_
         with pytest.raises(UserSeenError):
             again.user("Ann")
         again.close()
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_session_is_not_copied(make: Any) -> None:
+    """A copy would count its user twice, which no noise covers."""
+    with pytest.raises(TypeError, match="A session must not be copied"):
+        make(small().user())
 
 
 def test_threads_that_end_one_session_count_one_user() -> None:

@@ -174,7 +174,7 @@ def test_the_guarantee_is_that_of_one_gaussian_release(relation: str) -> None:
 
 def test_more_batches_need_no_more_noise() -> None:
     found = {
-        small(constants=GradientConstants(batches=batches)).promise.releases[0].sigma for batches in (1, 40)
+        small(constants=GradientConstants(batches=batches)).promise.releases[0].sigma for batches in (2, 40)
     }
     assert len(found) == 1
 
@@ -370,6 +370,10 @@ def test_the_observation_must_be_the_last_one() -> None:
         ({"privatizer": "tree"}, "privatizer must be left out"),
         ({"constants": THEORY}, "must be GradientConstants for policy-gradient"),
         ({"constants": GradientConstants(hidden=(2000, 2000))}, "makes a network of 4012003 numbers"),
+        ({"observations": (["-1"], ["1"])}, "must be a Gymnasium Box of one dimension"),
+        ({"observations": ([-1j], [1j])}, "must be a Gymnasium Box of one dimension"),
+        ({"observations": ([-(10**400)], [1])}, "must be a Gymnasium Box of one dimension"),
+        ({"episodes": 1}, r"episodes \(1\) must be at least 2"),
         ({"epsilon": "1e-9", "delta": "1e-12"}, "Use a larger epsilon"),
         ({"delta": 0}, "delta"),
     ],
@@ -381,12 +385,46 @@ def test_bad_arguments_are_rejected(more: dict[str, Any], message: str) -> None:
 
 @rows(
     ("name", "value"),
-    [("hidden", (0,)), ("batches", 0), ("clip_norm", 0.0), ("learning_rate", np.inf), ("value_weight", np.nan),
-     ("momentum", 1.0), ("discount", 1.0)],
+    [("hidden", (0,)), ("hidden", 5), ("batches", 0), ("batches", 1), ("clip_norm", 0.0), ("clip_norm", "0.1"),
+     ("learning_rate", np.inf), ("learning_rate", 1e39), ("value_weight", np.nan), ("momentum", 1.0),
+     ("discount", 1.0)],
 )  # fmt: skip
 def test_constants_outside_their_domain_are_rejected(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=rf"{name} \("):
         GradientConstants(**{name: value})
+
+
+def test_there_are_at_most_as_many_batches_as_declared() -> None:
+    for episodes, batches in product(range(2, 60), (2, 7, 50)):
+        every = GradientConstants(batches=batches).every(episodes)
+        assert 1 <= every < episodes
+        assert -(-episodes // every) <= batches
+
+
+def test_numbers_of_numpy_are_constants_that_a_journal_holds(tmp_path: FilePath) -> None:
+    given = {"hidden": (np.int64(4),), "batches": np.int64(10), "clip_norm": np.float32(0.5)}
+    small(journal=tmp_path / "run.sqlite", constants=GradientConstants(**given)).close()  # type: ignore[arg-type]
+    same = GradientConstants(hidden=(4,), batches=10, clip_norm=0.5)
+    small(journal=tmp_path / "run.sqlite", constants=same).close()
+
+
+@pytest.mark.parametrize("error", [FloatingPointError, RuntimeWarning, KeyboardInterrupt])
+def test_a_user_whose_gradient_fails_is_absent(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    one: Any = small()
+
+    def fail(_: Path) -> Any:
+        raise error
+
+    monkeypatch.setattr(one._learner, "vector", fail)
+    user = one.user("Ann")
+    user.act([0.5])
+    user.observe(1.0, [0.2], terminated=True)
+    with pytest.raises(error):
+        user.finish()
+    with pytest.raises(UserSeenError):
+        one.user("Ann")
 
 
 def test_tables_refuse_vectors() -> None:
@@ -456,7 +494,10 @@ def test_a_crash_does_not_move_the_places_of_others(
 
     monkeypatch.setattr(GradientSums, "close", noted)
     for ended in (True, False):
-        given = {"journal": tmp_path / f"{ended}.sqlite", "constants": GradientConstants(hidden=(), batches=10)}
+        given = {
+            "journal": tmp_path / f"{ended}.sqlite",
+            "constants": GradientConstants(hidden=(), batches=10),
+        }
         one = small(**given)
         add(one, 1.0)
         add(one, 1.0, "Ann", ended=ended)
@@ -570,6 +611,12 @@ FORGED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "limits that are not finite": lambda told: {"observations": {"low": [0.0], "high": [1e999]}},
     "actions": lambda told: {"actions": 3},
     "horizon": lambda told: {"horizon": "2"},
+    "no step": lambda told: {"horizon": 0},
+    "fewer steps than none": lambda told: {"horizon": -3},
+    "a horizon beyond 64 bits": lambda told: {"horizon": 10**30},
+    "nobody": lambda told: {"users": 0, "episodes": 0},
+    "limits that are texts": lambda told: {"observations": {"low": ["-1"], "high": ["1"]}},
+    "hidden layers with as many numbers": lambda told: {"hidden": [3, 2]},
     "statement": lambda told: {"statement": "classic.gaussian"},
     "notes": lambda told: {"notes": []},
 }
