@@ -151,7 +151,8 @@ def _policy_gradient(task: Task, wish: Wish) -> Built:
 
     noise = parameters.sigma * math.sqrt(size * (-(-task.episodes // constants.every(task.episodes))))
     signal = Signal(
-        task.episodes, task.episodes, noise, 0.0, "all sums of gradients together", "the sum of their norms",
+        task.episodes, task.episodes, noise, 0.0, "all sums of gradients together",
+        "the largest norm that the gradients of all users can have together",
         "a smaller network, or fewer batches",
     )  # fmt: skip
     return Built("gaussian", (parameters,), learner, signal)

@@ -92,7 +92,8 @@ class BoxSpace:
     def scaled(self, values: Floats) -> Floats:
         """Return vectors (..., n) with each number cut to its limits and scaled to [-SPAN, SPAN]."""
         low, width = self._scale
-        found: Floats = SPAN * (2 * ((values - low) / width).clip(0.0, 1.0) - 1)
+        with np.errstate(over="ignore"):
+            found: Floats = SPAN * (2 * ((values - low) / width).clip(0.0, 1.0) - 1)
         return found
 
     @cached_property

@@ -346,6 +346,16 @@ def test_numbers_beyond_their_limits_are_cut(seen: Any) -> None:
     assert box.number([-np.inf]) == box.number([-1])
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_no_users_data_decide_about_a_warning() -> None:
+    wide = small(observations=([-8e307], [8e307]), constants=GradientConstants(clip_norm=1e-310, batches=2))
+    assert wide.task.observations.number([1.7e308]) == wide.task.observations.number([8e307])
+    with wide.user() as user:
+        user.act([1.7e308])
+        user.observe(1.0, [-1.7e308], terminated=True)
+    assert wide.users == 1
+
+
 def test_the_observation_must_be_the_last_one() -> None:
     user = small().user()
     user.act([0.5])
