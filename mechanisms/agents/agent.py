@@ -111,7 +111,9 @@ class Agent:
         self._randomness, self._journal = randomness, journal
         self._draws = Randomness.of(None if not randomness.simulated else randomness.spawn(1)[0]).generator
         self._open: set[bytes] = set()
-        self._users = self._running = 0
+        self._lost: set[bytes | None] = set()
+        """Persons who were under way when the run stopped, and have not come again."""
+        self._users = self._running = self._under_way = 0
         self._lock = threading.RLock()
         self._process, self._broken = os.getpid(), False
 
@@ -198,28 +200,35 @@ class Agent:
             person: a name that identifies the user. A person takes part once only. Without a name, the caller promises
                 that the user is a new one.
 
+        After a crash, a person whose episode was under way may come again, and keeps the place. A user without a name
+        cannot be recognized: the place is used up, and the user must not come again.
+
         Raises:
             BudgetSpentError: all users that the guarantee allows have taken part.
             UserSeenError: the person has already taken part, or is taking part.
         """
         with self._lock:
-            self._room()
             digest = None if person is None else self._journal.digest(person)
+            again = digest is not None and digest in self._lost
             if digest is not None and (digest in self._open or self._journal.knows(digest)):
                 raise UserSeenError(
                     f"person ({person!r}) has already taken part. The guarantee is for one episode of each user; give "
                     "a new person, or account for several episodes of a user by group privacy."
                 )
+            if not again:
+                self._room()
             if self._running and not self._learner.overlapping:
                 raise ValueError(
                     f"{self._name} takes one user at a time. End or abort the session of the last user."
                 )
             with self._drawing():
-                self._journal.begin()
-                self._begin()
+                if not again:
+                    self._journal.begin(digest)
+                    self._begin()
                 weights = self._learner.for_user()
             self._running += 1
             if digest is not None:
+                self._lost.discard(digest)
                 self._open.add(digest)
             return Session(self._task, weights, digest, self._draws, self._finish)
 
@@ -241,7 +250,7 @@ class Agent:
             self._running -= 1
             try:
                 record = self._learner.absent() if path is None else self._learner.sent(path)
-            except ValueError:
+            except BaseException:
                 self._note(digest, self._learner.absent())
                 raise
             self._note(digest, record)
@@ -286,14 +295,35 @@ class Agent:
             self._learner.see(record)
 
     def replay(self, events: Iterator[Event]) -> None:
-        """Repeat the events of a journal. `dpproof.agent` calls this method."""
+        """Repeat the events of a journal. `dpproof.agent` calls this method.
+
+        A person who began and did not end may come again, and keeps the place. So no other user's place depends on
+        whether this person had ended before the run stopped.
+        """
         with self._journal.transaction():
             for event in events:
-                if event.ended:
-                    self._end(event.record)
-                else:
-                    self._begin()
+                self._repeat(event)
             _ = self._learner.weights  # a policy that was drawn for the next user
+
+    def _repeat(self, event: Event) -> None:
+        if event.ended:
+            self._end(event.record)
+            self._under_way -= 1
+            self._lost.discard(event.person)
+        else:
+            self._begin()
+            self._under_way += 1
+            self._lost.add(event.person)
+
+    def settle(self) -> None:
+        """Count the user who was under way when the run stopped as absent, if users come one at a time.
+
+        `dpproof.agent` calls this method after a replay. The user may not come again.
+        """
+        if self._under_way and not self._learner.overlapping:
+            person = next(iter(self._lost - {None}), None)
+            self._lost.clear()
+            self._note(person, self._learner.absent())
 
     def train(
         self,

@@ -138,6 +138,10 @@ def _sdp_pe(task: Task, wish: Wish) -> Built:
 
 def _policy_gradient(task: Task, wish: Wish) -> Built:
     constants = wish.constants
+    if task.episodes < 2:
+        raise ValueError(
+            f"episodes ({task.episodes}) must be at least 2, because no release counts the last user"
+        )
     size = size_of(constants.widths(task.observations.size, task.actions.size))
     parameters = least_noise(wish.adjacency, wish.epsilon, wish.delta)
 
@@ -145,9 +149,10 @@ def _policy_gradient(task: Task, wish: Wish) -> Built:
         words = words_of(randomness)
         return GradientLearner(task, constants, GradientSums(size, noise_of(parameters, words)), words)
 
-    noise = parameters.sigma * math.sqrt(size * constants.batches)
+    noise = parameters.sigma * math.sqrt(size * (-(-task.episodes // constants.every(task.episodes))))
     signal = Signal(
-        task.episodes, task.episodes, noise, 0.0, "all sums of gradients together", "the sum of their norms",
+        task.episodes, task.episodes, noise, 0.0, "all sums of gradients together",
+        "the largest norm that the gradients of all users can have together",
         "a smaller network, or fewer batches",
     )  # fmt: skip
     return Built("gaussian", (parameters,), learner, signal)

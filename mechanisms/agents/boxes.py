@@ -58,11 +58,8 @@ class BoxSpace:
         low, high = getattr(given, "low", None), getattr(given, "high", None)
         if low is None and isinstance(given, (tuple, list)) and len(given) == 2:
             low, high = given
-        try:
-            ends = [np.asarray(end, np.float64) for end in (low, high)]
-        except (TypeError, ValueError):
-            ends = [np.array(np.nan)] * 2
-        if ends[0].ndim != 1 or ends[0].shape != ends[1].shape:
+        ends = [_vector(low), _vector(high)]
+        if ends[0] is None or ends[1] is None or ends[0].ndim != 1 or ends[0].shape != ends[1].shape:
             raise ValueError(
                 f"{name}s ({given!r:.80}) must be a Gymnasium Box of one dimension, or a pair of lists: the lower and "
                 "the upper limits of the numbers. Flatten observations of another shape."
@@ -95,7 +92,8 @@ class BoxSpace:
     def scaled(self, values: Floats) -> Floats:
         """Return vectors (..., n) with each number cut to its limits and scaled to [-SPAN, SPAN]."""
         low, width = self._scale
-        found: Floats = SPAN * (2 * ((values - low) / width).clip(0.0, 1.0) - 1)
+        with np.errstate(over="ignore"):
+            found: Floats = SPAN * (2 * ((values - low) / width).clip(0.0, 1.0) - 1)
         return found
 
     @cached_property

@@ -77,8 +77,9 @@ class GradientLearner(Learner):
         earned = replace(path, gains=path.gains - self._task.zero_gain)
         numbers = self._network.numbers.astype(np.float64)
         c = self._constants
-        found = trajectory_gradient(numbers, self._widths, earned, c.discount, c.value_weight)
-        return clipped(found / c.clip_norm)
+        with np.errstate(all="ignore"):  # no user's data shall decide about a warning or an error
+            found = trajectory_gradient(numbers, self._widths, earned, c.discount, c.value_weight)
+            return clipped(found / c.clip_norm)
 
     def absent(self) -> Record | None:
         """Return None: the server gets nothing of an absent user."""

@@ -265,6 +265,7 @@ def _resumed(algorithm: str, task: Task, wish: Wish, randomness: Randomness, jou
             f"the journal holds {words.left} random words that its users do not need, so users are missing from it. "
             "Their noise must not be used for other users. Use a complete journal, or a new file."
         )
+    found.settle()
     return found
 
 

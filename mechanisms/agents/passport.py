@@ -16,7 +16,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path as FilePath
@@ -121,7 +121,7 @@ def packed(agent: Agent) -> bytes:
 
 
 def _told(agent: Agent, weights: Weights) -> dict[str, Any]:
-    promise, task = agent.promise, agent.task
+    promise, task, hidden = agent.promise, agent.task, hidden_of(agent.policy.weights)
     found = None if agent.simulated else promise.result()
     guarantee = {} if found is None else {
         "trust": found.trust.value,
@@ -149,8 +149,8 @@ def _told(agent: Agent, weights: Weights) -> dict[str, Any]:
         "reward_range": [task.low, task.high],
         "observations": task.observations.as_json(),
         "actions": task.actions.as_json(),
-        "policy": digest(weights),
-        "hidden": hidden_of(agent.policy.weights),
+        "policy": digest(weights, hidden),
+        "hidden": hidden,
     }
 
 
@@ -160,10 +160,14 @@ def _epsilons(found: PrivacyResult, asked: Any) -> dict[str, float | None]:
     return {text: value if value < float("inf") else None for text, value in values.items()}
 
 
-def digest(weights: Weights) -> str:
-    """Return the SHA-256 digest of a policy: of its shape and of its bytes in row order, little-endian."""
+def digest(weights: Weights, hidden: Sequence[int] | None = None) -> str:
+    """Return the SHA-256 digest of a policy: of its shape and of its bytes in row order, little-endian.
+
+    The shape of a network has the widths of its hidden layers, too. Networks of other widths may have as many numbers.
+    """
     table = np.ascontiguousarray(weights, "<f4")
-    return hashlib.sha256(repr(table.shape).encode() + table.tobytes()).hexdigest()
+    shape = table.shape if hidden is None else (table.shape, tuple(hidden))
+    return hashlib.sha256(repr(shape).encode() + table.tobytes()).hexdigest()
 
 
 def load_agent(path: str | FilePath) -> Passport:
@@ -186,7 +190,7 @@ def load_agent(path: str | FilePath) -> Passport:
 
 
 def _checked(path: str | FilePath, weights: Weights, told: dict[str, Any]) -> Passport:
-    _compare(path, "policy (its SHA-256 digest)", told["policy"], digest(weights))
+    _compare(path, "policy (its SHA-256 digest)", told["policy"], digest(weights, told["hidden"]))
     _compare(path, "unit", told["unit"], UNIT)
     _check_fields(path, told)
     policy = _policy(path, weights, told)
@@ -196,9 +200,9 @@ def _checked(path: str | FilePath, weights: Weights, told: dict[str, Any]) -> Pa
 
 def _check_fields(path: str | FilePath, told: dict[str, Any]) -> None:
     """Check the fields that no number follows from, and that the algorithm releases by this mechanism."""
-    for name in ("users", "episodes", "horizon"):
-        if type(told[name]) is not int:
-            raise PassportError(f"{path}: {name} ({told[name]!r:.80}) must be an integer")
+    for name, least in (("users", 0), ("episodes", 1), ("horizon", 1)):
+        if type(told[name]) is not int or not least <= told[name] < 1 << 63:
+            raise PassportError(f"{path}: {name} ({told[name]!r:.80}) must be an integer of at least {least}")
     if not 0 <= told["users"] <= told["episodes"]:
         raise PassportError(f"{path}: users ({told['users']}) must be at most episodes ({told['episodes']})")
     low, high = told["reward_range"]

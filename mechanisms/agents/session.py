@@ -42,6 +42,16 @@ class Session:
     _closed: bool = False
     _lock: Any = field(default_factory=threading.RLock)
 
+    def __reduce__(self) -> Any:
+        """Refuse to be copied or pickled.
+
+        Raises:
+            TypeError: always. The user would be counted once for each copy.
+        """
+        raise TypeError(
+            "A session must not be copied, because its user would be counted twice. Share the session itself."
+        )
+
     def __repr__(self) -> str:
         return f"<session of a user, {'ended' if self._closed else 'open'}>"
 
