@@ -110,13 +110,13 @@ class _UnroundedSums(LatticeSums):
 
     def close(self) -> Any:
         """Complete the leaf, and return numbers whose fractions are those of the counts."""
-        self._leaves.append(self._leaf)
+        self._leaves = np.vstack([self._leaves, self._leaf])
         self._leaf = np.zeros_like(self._leaf)
         weights = [
             float(square_root_coefficient(place) * self._encoder[0].astype(int))
             for place in range(len(self._leaves))
         ]
-        mixed = np.tensordot(weights[::-1], np.array(self._leaves), 1)
+        mixed = np.tensordot(weights[::-1], self._leaves, 1)
         return mixed + self._draw(mixed.size)
 
 

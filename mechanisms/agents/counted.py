@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpproof.mechanisms.agents import _kernels as kernels
-from dpproof.mechanisms.agents.learner import Floats, Ints, Path, Record, Weights
+from dpproof.mechanisms.agents._visits import counted
+from dpproof.mechanisms.agents.learner import Floats, Ints, Learner, Path, Paths, Record, Weights
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.rl.private_ucb.constants import Constants
 
@@ -93,14 +94,16 @@ class Counters:
         self._exact = np.zeros((self.tables, *self.after.shape))
         self._places: dict[tuple[int, int], int] = {}
         self._dense = transitions is not None and task.successors is None
+        self._turns = np.zeros(self.cells, np.int64)
 
-    def count(self, path: Path) -> None:
-        """Add one user to the present batch.
+    def count(self, paths: Paths) -> None:
+        """Add users to the present batch.
 
         Raises:
             ValueError: a transition is not among the possible ones. Nothing is counted then.
         """
-        tables, cells, branches, grains = self._visits(path)
+        tables, cells, after, grains = self._visits(paths)
+        branches = self._branches(cells, after)
         self._gains.add(tables * self.cells + cells, grains)
         if self._transitions is None:
             np.add.at(self._exact, (tables, cells, branches), 1.0)
@@ -110,9 +113,9 @@ class Counters:
 
     def amounts(self, path: Path) -> tuple[Ints, Ints]:
         """Return what one user adds to every counter: gains in grains, and transitions."""
-        tables, cells, branches, grains = self._visits(path)
+        tables, cells, after, grains = self._visits(Paths.of(path))
         gains = np.bincount(tables * self.cells + cells, grains, self.tables * self.cells)
-        places = tables * self.possible + self._pair[cells, branches]
+        places = tables * self.possible + self._pair[cells, self._branches(cells, after)]
         moves = np.bincount(places, minlength=self.tables * self.possible)
         return gains.astype(np.int64), moves.astype(np.int64)
 
@@ -122,17 +125,24 @@ class Counters:
         if self._transitions is not None:
             self._transitions.add(np.arange(transitions.size), transitions)
 
-    def _visits(self, path: Path) -> tuple[Ints, Ints, Ints, Ints]:
-        """Return the table, the cell, the place of the next state and the grains of every counted visit."""
-        cells = path.states[:-1] * self._actions + path.actions
-        steps = np.arange(len(cells))
-        branches = self.branches(path)
-        kept = np.flatnonzero(_turns(cells, steps if not self.counting.pooled else None) < self.counting.cap)
-        tables = np.zeros_like(kept) if self.counting.pooled else steps[kept]
-        grains = np.rint(path.gains[kept] * self.counting.grains).astype(np.int64)
-        if self.counting.most_grains is not None:
-            grains = np.diff(np.minimum(np.cumsum(grains), self.counting.most_grains), prepend=0)
-        return tables, cells[kept], branches[kept], grains
+    def _visits(self, paths: Paths) -> Ints:
+        """Return the table, the cell, the next state and the grains of every counted visit, an array (4, visits)."""
+        counting = self.counting
+        grains = np.rint(paths.gains * counting.grains).astype(np.int64)
+        most = np.iinfo(np.int64).max if counting.most_grains is None else counting.most_grains
+        found = np.empty((4, grains.size), np.int64)
+        count = counted(
+            paths.states,
+            paths.actions,
+            grains,
+            self._actions,
+            counting.cap,
+            most,
+            counting.pooled,
+            self._turns,
+            found,
+        )
+        return found[:, :count]
 
     def release(self) -> tuple[Floats, Floats]:
         """Complete the batch. Return the private sums of gains (G, S A) and numbers of transitions (G, S A, b)."""
@@ -145,28 +155,32 @@ class Counters:
         found[:, self._known] = self._transitions.running.reshape(self.tables, self.possible)
         return gains, found
 
-    def branches(self, path: Path) -> Ints:
-        """Return the place of each next state among the possible next states of its cell.
+    def check(self, paths: Paths) -> None:
+        """Check that every transition is possible, also those that are not counted.
 
         Raises:
             ValueError: a transition is not among the possible ones.
         """
-        cells, after = path.states[:-1] * self._actions + path.actions, path.states[1:]
+        if not self._dense:
+            taken = paths.actions >= 0
+            cells = paths.states[:, :-1][taken] * self._actions + paths.actions[taken]
+            self._branches(cells, paths.states[:, 1:][taken])
+
+    def _branches(self, cells: Ints, after: Ints) -> Ints:
+        """Return the place of each next state among the possible next states of its cell."""
         if self._dense:
             return after
-        pairs = list(zip(cells.tolist(), after.tolist(), strict=True))
-        if self._transitions is None:
-            for pair in pairs:
-                if pair not in self._places:
-                    self._open(*pair)
-            return np.array([self._places[pair] for pair in pairs], np.int64)
         hits = self.after[cells] == after[:, None]
-        if not hits.any(axis=1).all():
-            wrong = pairs[int(np.flatnonzero(~hits.any(axis=1))[0])]
+        new = np.flatnonzero(~hits.any(axis=1))
+        if new.size and self._transitions is not None:
             raise ValueError(
-                f"the transition to state number {wrong[1]} from state number {wrong[0] // self._actions} by action "
-                f"number {wrong[0] % self._actions} must be in the declared support"
+                f"the transition to state number {after[new[0]]} from state number {cells[new[0]] // self._actions} by "
+                f"action number {cells[new[0]] % self._actions} must be in the declared support"
             )
+        if new.size:
+            for pair in dict.fromkeys(zip(cells[new].tolist(), after[new].tolist(), strict=True)):
+                self._open(*pair)
+            hits = self.after[cells] == after[:, None]
         return np.asarray(hits.argmax(axis=1), np.int64)
 
     def _open(self, cell: int, after: int) -> None:
@@ -191,19 +205,6 @@ def possible_transitions(task: Task) -> int:
         cells = task.states * task.actions.size
         return min(cells * (task.states + 1), task.episodes * task.horizon)
     return int((task.rows() >= 0).sum()) if task.successors is not None else task.rows().size
-
-
-def _turns(cells: Ints, steps: Ints | None) -> Ints:
-    """Return for each visit how many earlier visits of the episode were to the same cell of the same table."""
-    if steps is not None:
-        return np.zeros(len(cells), np.int64)
-    order = np.argsort(cells, kind="stable")
-    ranked = cells[order]
-    new = np.r_[True, ranked[1:] != ranked[:-1]] if len(cells) else np.zeros(0, np.bool_)
-    starts = np.maximum.accumulate(np.where(new, np.arange(len(cells)), 0))
-    found = np.empty(len(cells), np.int64)
-    found[order] = np.arange(len(cells)) - starts
-    return found
 
 
 class Planner:
@@ -276,7 +277,7 @@ def _bonus(task: Task, constants: Constants, counting: Counting, way: Way, berns
             return kernels.Bonus(np.full(H, cost), errors, bernstein * cost)
 
 
-class CountedLearner:
+class CountedLearner(Learner):
     """A learner that counts users, releases their counts after every batch, and plans from what was released.
 
     Args:
@@ -309,7 +310,7 @@ class CountedLearner:
         Raises:
             ValueError: a transition of the path is not among the possible ones.
         """
-        self._counters.branches(path)
+        self._counters.check(Paths.of(path))
         return path.record()
 
     def absent(self) -> Record | None:
@@ -318,7 +319,17 @@ class CountedLearner:
 
     def see(self, record: Record) -> None:
         """Count a user. See `Learner.see`."""
-        self._counters.count(Path(**record))
+        self._counters.count(Paths.of(Path(**record)))
+
+    @property
+    def together(self) -> int:
+        """The number of users who can begin before the next release."""
+        return self._counters.counting.every - self.begun % self._counters.counting.every
+
+    def see_all(self, paths: Paths) -> None:
+        """Count users. See `Learner.see_all`."""
+        self._counters.check(paths)
+        self._counters.count(paths)
 
     def skip(self) -> None:
         """Pass over an absent user, who adds nothing to the counters."""
@@ -368,3 +379,7 @@ class LocalLearner(CountedLearner):
     def see(self, record: Record) -> None:
         """Add a user's noisy counts."""
         self._counters.add(record["gains"], record["transitions"])
+
+    def see_all(self, paths: Paths) -> None:
+        """Add the noisy counts of users. See `Learner.see_all`."""
+        Learner.see_all(self, paths)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -31,6 +31,35 @@ class Path:
     def record(self) -> Record:
         """Return the path as named arrays."""
         return {"states": self.states, "actions": self.actions, "gains": self.gains}
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """The episodes of n users, in the order in which they end, of at most H steps each.
+
+    Attributes:
+        states: int64 (n, H + 1), the numbers of the observations. S stands for the end of an episode.
+        actions: int64 (n, H), the numbers of the actions; -1 after the last step of an episode.
+        gains: float64 (n, H), the rewards as numbers in [0, 1].
+
+    >>> one = Path(np.array([0, 1]), np.array([2]), np.array([0.5]))
+    >>> [path.actions.tolist() for path in Paths.of(one)]
+    [[2]]
+    """
+
+    states: Ints
+    actions: Ints
+    gains: Floats
+
+    @classmethod
+    def of(cls, path: Path) -> Paths:
+        """Return the episode of a single user."""
+        return cls(path.states[None], path.actions[None], path.gains[None])
+
+    def __iter__(self) -> Iterator[Path]:
+        for states, actions, gains in zip(self.states, self.actions, self.gains, strict=True):
+            n = int((actions >= 0).sum())
+            yield Path(states[: n + 1], actions[:n], gains[:n])
 
 
 Record = Mapping[str, NDArray[Any]]
@@ -78,3 +107,16 @@ class Learner(Protocol):
     def skip(self) -> None:
         """Pass over a user who has ended and is absent."""
         ...
+
+    @property
+    def together(self) -> int:
+        """The number of users who can begin now before the first of them ends, without any effect on their policies.
+
+        It is at least 1.
+        """
+        return 1
+
+    def see_all(self, paths: Paths) -> None:
+        """Count users who have ended. The result is that of `see` for one user after another."""
+        for path in paths:
+            self.see(self.sent(path))

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.mechanisms.agents.counted import Counters, Counting, Sums, possible_transitions
-from dpproof.mechanisms.agents.learner import Floats, Ints, Path
+from dpproof.mechanisms.agents.learner import Floats, Ints, Path, Paths
 from dpproof.mechanisms.agents.plans import Plan, counting_of, plan_of
 from dpproof.mechanisms.agents.presets import OPTIMISTIC
 from dpproof.mechanisms.agents.spaces import FiniteSpace
@@ -122,7 +122,7 @@ class AgentCounts:
             sums.append((_Repeated(bank, counters, runs), float(units * plan.lattice)))
         users = Counters(self.task, self.counting(), sums[0][0], None if plan.public else sums[1][0])
         if path is not None:
-            users.count(path)
+            users.count(Paths.of(path))
         rows = [
             np.concatenate([one.close() / unit for one, unit in sums], axis=2)
             for _ in range(min(plan.releases, EARLY))

@@ -15,7 +15,7 @@ from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsPa
 from dpproof.mechanisms.agents.agent import Agent
 from dpproof.mechanisms.agents.counted import Counting
 from dpproof.mechanisms.agents.found import FoundCounters, Openings
-from dpproof.mechanisms.agents.learner import Ints, Path
+from dpproof.mechanisms.agents.learner import Ints, Path, Paths
 from dpproof.mechanisms.agents.making import SwampedWarning
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.agents.task import Task
@@ -43,9 +43,9 @@ def counters(
     )
 
 
-def path(*states: int) -> Path:
+def path(*states: int) -> Paths:
     n = len(states) - 1
-    return Path(np.array(states), np.zeros(n, np.int64), np.ones(n))
+    return Paths.of(Path(np.array(states), np.zeros(n, np.int64), np.ones(n)))
 
 
 def test_a_pair_is_opened_at_the_threshold_and_counts_from_the_next_batch() -> None:

@@ -22,7 +22,7 @@ from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.mechanisms.agents import plans
 from dpproof.mechanisms.agents.counted import Counters, LocalLearner
-from dpproof.mechanisms.agents.learner import Floats, Path
+from dpproof.mechanisms.agents.learner import Floats, Path, Paths
 from dpproof.mechanisms.agents.presets import OPTIMISTIC
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.agents.task import Task
@@ -78,7 +78,7 @@ def released(counters: Counters, path: Path | None, batch: int) -> Floats:
     """Return all numbers of a run in which this user is alone in a batch, in units of their noise."""
     for number in range(counters.counting.releases):
         if path is not None and number == batch:
-            counters.count(path)
+            counters.count(Paths.of(path))
         counters.release()
     found = []
     for sums in (counters._gains, counters._transitions):
