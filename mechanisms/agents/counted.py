@@ -158,7 +158,7 @@ class Counters:
             self._actions,
             counting.cap,
             most,
-            counting.pooled,
+            pooled,
             self._turns,
             found,
         )

@@ -22,7 +22,7 @@ from dpproof.mechanisms.release.words import WordSource
 CAP, FIRST, GROWTH, COST_FACTOR = 1, 3.0, 1 / 16, 1.2
 """Visits of a cell that an episode counts; the first batch, in standard deviations of its noise; the growth of batches;
 the noise of gains, in units of that of transitions. Chosen on the tuning environments of `benchmarks.agent_presets`."""
-CHECK = 0.1
+CHECK = 0.05
 """The share of the squared budget mu^2 that pays for transitions of each step."""
 _BITS, _WHOLE, _LEAST_BATCHES = 16, 53, 16
 _MOST = 60_000
