@@ -14,7 +14,15 @@ from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsPa
 from dpproof.accountant.rl.private_ucb.encoder import encoder
 from dpproof.mechanisms.agents.counted import Counters, possible_transitions
 from dpproof.mechanisms.agents.first_visits import FirstVisitLearner, Noise, Trust, TrustPlanner
-from dpproof.mechanisms.agents.plans import GRAINS, Plan, Wish, coarse_enough, counters_of, counting_of, plan_of
+from dpproof.mechanisms.agents.plans import (
+    GRAINS,
+    Plan,
+    Wish,
+    coarse_enough,
+    counters_of,
+    counting_of,
+    plan_of,
+)
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.counting.lattice import LatticeSums
 from dpproof.mechanisms.release.words import WordSource
@@ -42,14 +50,18 @@ def first_visit_counts(task: Task, wish: Wish) -> tuple[BatchedCountsParameters,
         raise UnprovedAdjacencyError("first-visit-vi", wish.adjacency, "Use dp-ucbvi there.")
     if exact(wish.delta) == 0:
         raise ValueError("delta (0) must be above 0 for first-visit-vi. Use dp-ucbvi for delta 0.")
-    if wish.privatizer != "auto" and not isinstance(wish.privatizer, BatchedCountsParameters):
-        raise ValueError(f"privatizer ({wish.privatizer!r}) must be auto for first-visit-vi")
     if task.episodes < 2:
-        raise ValueError(f"episodes ({task.episodes}) must be at least 2, because no release counts the last user")
+        raise ValueError(
+            f"episodes ({task.episodes}) must be at least 2, because no release counts the last user"
+        )
     unit = _shape(task, wish)
     if task.horizon == 1 or task.horizon * possible_transitions(task) > _MOST:
-        return (_least(unit, wish),)
-    return _checked(unit, wish), _least(replace(unit, pooled=False), wish)
+        found: tuple[BatchedCountsParameters, ...] = (_least(unit, wish),)
+    else:
+        found = _checked(unit, wish), _least(replace(unit, pooled=False), wish)
+    if wish.privatizer not in ("auto", found[0]):
+        raise ValueError("privatizer must be 'auto' for first-visit-vi, which chooses its own counters")
+    return found
 
 
 def _shape(task: Task, wish: Wish) -> BatchedCountsParameters:
@@ -68,7 +80,9 @@ def _least(parameters: BatchedCountsParameters, wish: Wish) -> BatchedCountsPara
     """Return the parameters with the least noise, on a grid that is coarse enough for it."""
     account = accountant_for("batched-counts")
     found = coarse_enough(account.least_noise(parameters, wish.adjacency, wish.epsilon, wish.delta)[0])
-    calibrated: BatchedCountsParameters = account.least_noise(found, wish.adjacency, wish.epsilon, wish.delta)[0]
+    calibrated: BatchedCountsParameters = account.least_noise(
+        found, wish.adjacency, wish.epsilon, wish.delta
+    )[0]
     return calibrated
 
 

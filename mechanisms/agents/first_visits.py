@@ -139,9 +139,7 @@ class FirstVisitLearner(CountedLearner):
         """Release the counts of the batch and plan from them, or begin again if they refute the pooled laws."""
         gains, transitions = self._counters.release()
         self.releases += 1
-        self._planner.read(
-            self._counters.after, gains, transitions, noisy=self._counters.possible > 0
-        )
+        self._planner.read(self._counters.after, gains, transitions, noisy=self._counters.possible > 0)
         steps = self._counters.step_counts()
         if self._again is not None and steps is not None and self._refuted(transitions[0], steps):
             (self._counters, self._planner), self._again = self._again(), None
@@ -150,7 +148,7 @@ class FirstVisitLearner(CountedLearner):
     def _refuted(self, pooled: Floats, steps: Floats) -> bool:
         """Return whether the counts of steps (H, S A, b) are too far from the pooled laws, by counts (S A, b).
 
-        Counts of one step, and sums over the first steps, are compared with what the pooled law says of the same visits.
+        Counts of one step, and sums over the first steps, are compared with what the pooled law says of these visits.
         The deviations are those of the noise of both, and of chance. The test uses released numbers only.
         """
         place, noise, known = self.releases - 1, self._trusting.noise, self._counters.known
@@ -163,7 +161,9 @@ class FirstVisitLearner(CountedLearner):
         for counts, terms in ((steps, 1.0), (steps.cumsum(axis=0), numbers)):
             total = np.maximum(counts.sum(axis=2, keepdims=True), 0.0)
             chance = (total + total**2 / visits) / 4
-            doubt = shape * (terms * noise.steps[place] ** 2 + (total * noise.transitions[place] / visits) ** 2)
+            doubt = shape * (
+                terms * noise.steps[place] ** 2 + (total * noise.transitions[place] / visits) ** 2
+            )
             away = np.abs(counts - law * counts.sum(axis=2, keepdims=True))
             if (away > self._trusting.trust.refuted * np.sqrt(doubt + chance))[:, known & sure].any():
                 return True

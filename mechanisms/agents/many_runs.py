@@ -84,7 +84,7 @@ class AgentCounts:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of noisy counters of each family: of gains, of transitions unless they are public, and of steps."""
+        """The numbers of noisy counters: of gains, of transitions unless they are public, and of steps."""
         p = self.parameters
         moves = possible_transitions(self.task)
         found = p.tables * p.states * p.actions, p.tables * moves
@@ -122,7 +122,9 @@ class AgentCounts:
         for counters, (scale, units) in zip(self.sizes, plan.families, strict=False):
             bank = self.bank(runs * counters, units, noise(scale, units))
             sums.append((_Repeated(bank, counters, runs), float(units * plan.lattice)))
-        users = Counters(self.task, self.counting(), *([one for one, _ in sums] if not plan.public else [sums[0][0], None]))
+        users = Counters(
+            self.task, self.counting(), *([one for one, _ in sums] if not plan.public else [sums[0][0], None])
+        )
         if path is not None:
             users.count(Paths.of(path))
         rows = [

@@ -323,7 +323,14 @@ def counting_of(task: Task, plan: Plan, constants: Constants) -> Counting:
     transition = 0.0 if plan.public else float(plan.scale) * unit
     most = None if task.most_gain is None else math.floor(Fraction(task.most_gain) * GRAINS)
     return Counting(
-        GRAINS, most, plan.every, plan.releases, plan.cap, pooled, float(plan.gain_scale) * unit, transition,
+        GRAINS,
+        most,
+        plan.every,
+        plan.releases,
+        plan.cap,
+        pooled,
+        float(plan.gain_scale) * unit,
+        transition,
         plan.growth,
     )
 

@@ -224,7 +224,7 @@ def _check(agent: Agent, world: World) -> None:
 
 
 def _policies(agent: Agent) -> tuple[list[Weights], Ints]:
-    """Let users begin whose policies do not depend on each other. Return the policies, and the number of each user's."""
+    """Let users begin who do not depend on each other. Return their policies, and the number of each user's."""
     learner: Learner = agent._learner
     policies: list[Weights] = []
     which = []

@@ -196,7 +196,9 @@ def _calibrate(
     if parameters.noise == NoiseLaw.LAPLACE:
         return _least_laplace(parameters, adjacency, Target(exact(epsilon, "epsilon"), exact(delta, "delta")))
     if parameters.step_sigma is not None:
-        return _least_beside_steps(parameters, adjacency, Target(exact(epsilon, "epsilon"), exact(delta, "delta")))
+        return _least_beside_steps(
+            parameters, adjacency, Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
+        )
     if parameters.threshold is not None:
         return _least_beside_openings(
             parameters, adjacency, Target(exact(epsilon, "epsilon"), exact(delta, "delta"))

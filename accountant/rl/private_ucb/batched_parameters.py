@@ -223,7 +223,8 @@ class BatchedCountsParameters(Parameters):
         """The numbers of users who have begun when counts are released."""
         if self.growth is None:
             return tuple(range(self.every, self.last + 1, self.every))
-        found, time, growth = [], self.every, exact(self.growth)
+        found: list[int] = []
+        time, growth = self.every, exact(self.growth)
         while time <= self.last and len(found) <= MOST_LEAVES:
             found.append(time)
             time += batch_after(self.every, growth, time)

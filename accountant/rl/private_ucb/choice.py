@@ -202,7 +202,9 @@ def counter_error(
         ValueError: for an unknown decoder, one that does not fit the counter, or batches that grow.
     """
     if parameters.growth is not None:
-        raise ValueError(f"growth ({parameters.growth}) must be left out, because the error is for equal batches")
+        raise ValueError(
+            f"growth ({parameters.growth}) must be left out, because the error is for equal batches"
+        )
     known = ("nodes", "averaged") if parameters.counter == "tree" else ("inverse",)
     if decoder not in known:
         raise ValueError(f"decoder ({decoder!r}) must be one of: {', '.join(known)}")
