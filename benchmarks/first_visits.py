@@ -71,7 +71,7 @@ def changing_lock(states: int = 4, horizon: int = 16, slip: float = 0.1) -> Chan
 
 
 def lake() -> Setting:
-    """Return FrozenLake (4 x 4, slippery) with mean rewards, its ends and its possible transitions."""
+    """Return FrozenLake (4 x 4, slippery) with mean rewards, its ends, its possible transitions and a limit of 1."""
     rows = ("SFFF", "FHFH", "FFFH", "HFFG")
     cells = "".join(rows)
     ends = [s for s, kind in enumerate(cells) if kind in "HG"]
@@ -89,7 +89,7 @@ def lake() -> Setting:
         (s, a): ["end" if t in ends else t for t in np.flatnonzero(transitions[s, a]).tolist()]
         for s, a in np.ndindex(16, 4)
     }
-    return Setting(TabularMDP(transitions, rewards, 100), ends, {"support": possible})
+    return Setting(TabularMDP(transitions, rewards, 100), ends, {"support": possible, "most_reward": 1})
 
 
 def runs(name: str, setting: Setting, epsilon: float, count: int) -> Iterator[tuple[Agent, float]]:
@@ -117,10 +117,8 @@ def compare(settings: Mapping[str, Setting], count: int) -> None:
             each = " ".join(
                 f"{key} {value:.3f}," for key, value in zip(settings, found.mean(axis=1), strict=True)
             )
-            print(
-                f"{name:15s} epsilon {epsilon:<3d} mean {found.mean():.4f} worst {found.max(axis=1).mean():.4f} | {each}",
-                flush=True,
-            )
+            whole = f"mean {found.mean():.4f} worst {found.max(axis=1).mean():.4f}"
+            print(f"{name:15s} epsilon {epsilon:<3d} {whole} | {each}", flush=True)
 
 
 def river(name: str, epsilon: float, count: int, more: Mapping[str, Any]) -> None:
@@ -131,10 +129,11 @@ def river(name: str, epsilon: float, count: int, more: Mapping[str, Any]) -> Non
         found.append(total)
         refuted += isinstance(one._learner, FirstVisitLearner) and not one._learner.pooled
     low, middle, high = np.quantile(found, (0.1, 0.5, 0.9))
+    support = "declared" if more else "unknown"
     print(
-        f"{name:15s} {'declared' if more else 'unknown':8s} epsilon {epsilon:<3g} runs {count}: {np.mean(found):.0f} +- "
-        f"{np.std(found) / count**0.5:.0f}, 10 % {low:.0f}, median {middle:.0f}, 90 % {high:.0f}, maximum {max(found):.0f}"
-        f", refuted {refuted}; {(time.time() - begun) / count:.2f} s a run",
+        f"{name:15s} {support:8s} epsilon {epsilon:<3g} runs {count}: mean {np.mean(found):.0f} +- "
+        f"{np.std(found) / count**0.5:.0f}, 10 % {low:.0f}, median {middle:.0f}, 90 % {high:.0f}, maximum "
+        f"{max(found):.0f}, refuted {refuted}; {(time.time() - begun) / count:.2f} s a run",
         flush=True,
     )
 

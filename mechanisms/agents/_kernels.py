@@ -101,20 +101,23 @@ def trusting(
     bonus: NDArray[np.float64],
     shares: NDArray[np.float64],
     prior: float,
+    most: float,
     end: float,
     values: NDArray[np.float64],
     weights: NDArray[np.float32],
 ) -> None:  # pragma: no cover - compiled
     """Fill the costs `values` (H+1, S+1) of the best policy, and its `weights` (H, S, A), with a prior for cells.
 
-    A cell's cost is what the counts say, less ``bonus`` (G, S A) for each step to come, with weight ``shares`` (G, S A).
-    The rest has the prior: each step to come costs ``prior``. Equally good actions get equal weight.
+    A cell's cost is what the counts say, less ``bonus`` (G, S A) for each step to come, with weight ``shares``
+    (G, S A). The rest has the prior: each step to come costs ``prior``, and their gains sum to at most ``most``.
+    Equally good actions get equal weight.
     """
     H, S, A = weights.shape
     G = e.means.shape[0]
     for h in range(H - 1, -1, -1):
         g = min(h, G - 1)
         values[h, S] = (H - h) * end
+        hoped = max(prior * (H - h), H - h - most)
         for s in range(S):
             costs, least = np.empty(A), np.inf
             for a in range(A):
@@ -125,7 +128,7 @@ def trusting(
                     if t >= 0:
                         q += e.chances[g, c, j] * values[h + 1, t]
                 q = min(max(q, 0.0), float(H - h))
-                costs[a] = shares[g, c] * q + (1.0 - shares[g, c]) * prior * (H - h)
+                costs[a] = shares[g, c] * q + (1.0 - shares[g, c]) * hoped
                 least = min(least, costs[a])
             values[h, s] = least
             count = 0

@@ -10,7 +10,11 @@ import numpy as np
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.numbers.enclosures import exact
-from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters, squared_counts
+from dpproof.accountant.rl.private_ucb.batched_parameters import (
+    BatchedCountsParameters,
+    squared_counts,
+    squared_payoffs,
+)
 from dpproof.accountant.rl.private_ucb.encoder import encoder
 from dpproof.mechanisms.agents.counted import Counters, possible_transitions
 from dpproof.mechanisms.agents.first_visits import FirstVisitLearner, Noise, Trust, TrustPlanner
@@ -29,7 +33,7 @@ from dpproof.mechanisms.release.words import WordSource
 
 CAP, FIRST, GROWTH, COST_FACTOR = 1, 3.0, 1 / 16, 1.2
 """Visits of a cell that an episode counts; the first batch, in standard deviations of its noise; the growth of batches;
-the noise of gains, in units of that of transitions. Chosen on the tuning environments of `benchmarks.agent_presets`."""
+the noise of gains, in units of that of transitions, if gains are not limited. Chosen on the tuning environments of `benchmarks.agent_presets`."""
 CHECK = 0.05
 """The share of the squared budget mu^2 that pays for transitions of each step."""
 _BITS, _WHOLE, _LEAST_BATCHES = 16, 53, 16
@@ -71,9 +75,23 @@ def _shape(task: Task, wish: Wish) -> BatchedCountsParameters:
         task.states, task.actions.size, task.horizon, task.episodes, 1.0, COST_FACTOR, min(CAP, task.horizon),
         task.episodes - 1, most_payoff=task.most_gain, bits=min(_BITS, _WHOLE - 1 - gains.bit_length()), grains=GRAINS,
     )  # fmt: skip
+    one = replace(one, cost_factor=round(COST_FACTOR * _paid(one) ** 0.25, 3))
     deviation = _least(one, wish).sigma
     every = min(max(1, round(FIRST * deviation)), max(1, task.episodes // _LEAST_BATCHES))
     return replace(one, every=every, growth=GROWTH)
+
+
+def _visited(parameters: BatchedCountsParameters) -> int:
+    """Return the largest squared norm of the counted visits of an episode."""
+    return squared_counts(parameters.states, parameters.actions, parameters.horizon, parameters.cap)
+
+
+def _paid(parameters: BatchedCountsParameters) -> float:
+    """Return the squared norm of an episode's gains as a share of that of its visits; 1 without a limit on gains.
+
+    The least squared error of both kinds of counts has noise of gains that grows with its fourth root (ucb_batches.md).
+    """
+    return float(squared_payoffs(parameters) / _visited(parameters))
 
 
 def _least(parameters: BatchedCountsParameters, wish: Wish) -> BatchedCountsParameters:
@@ -89,10 +107,11 @@ def _least(parameters: BatchedCountsParameters, wish: Wish) -> BatchedCountsPara
 def _checked(unit: BatchedCountsParameters, wish: Wish) -> BatchedCountsParameters:
     """Return pooled parameters with noise on counts of steps, which have the share `CHECK` of the squared budget.
 
-    A user adds H to the squared norm of the counts of steps, and B (1 + 1/f^2) to that of the others.
+    A user adds H to the squared norm of the counts of steps, and B + P/f^2 to that of the others, where B is the part of
+    the visits and P that of the gains.
     """
     alone = _least(unit, wish)
-    own = squared_counts(unit.states, unit.actions, unit.horizon, unit.cap) * (1 + 1 / COST_FACTOR**2)
+    own = _visited(unit) * (1 + _paid(unit) / unit.cost_factor**2)
     step = alone.sigma * (unit.horizon / own / CHECK) ** 0.5
     return _least(replace(alone, step_sigma=step), wish)
 

@@ -82,7 +82,7 @@ class TrustPlanner:
     def __init__(self, task: Task, trust: Trust, noise: Noise) -> None:
         S, A, H = task.states, task.actions.size, task.horizon
         self.trust, self.noise = trust, noise
-        self._end = 1.0 - task.zero_gain
+        self._end, self._most = 1.0 - task.zero_gain, float(task.most_gain or H)
         self._values = np.zeros((H + 1, S + 1))
         self.weights: Weights = np.full((H, S, A), 1.0 / A, np.float32)
         self.releases = 0
@@ -105,7 +105,7 @@ class TrustPlanner:
         weights = np.empty_like(self.weights)
         mean = float(earned.sum() / max(visits.sum(), 1.0))
         prior = mean + trust.prior * (1.0 - mean)
-        kernels.trusting(found, bonus, shares, 1.0 - prior, self._end, self._values, weights)
+        kernels.trusting(found, bonus, shares, 1.0 - prior, self._most, self._end, self._values, weights)
         self.weights = weights
 
     def next_user(self) -> None:
