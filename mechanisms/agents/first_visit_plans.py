@@ -33,7 +33,8 @@ from dpproof.mechanisms.release.words import WordSource
 
 CAP, FIRST, GROWTH, COST_FACTOR = 1, 3.0, 1 / 16, 1.2
 """Visits of a cell that an episode counts; the first batch, in standard deviations of its noise; the growth of batches;
-the noise of gains, in units of that of transitions, if gains are not limited. Chosen on the tuning environments of `benchmarks.agent_presets`."""
+the noise of gains, in units of that of transitions, if gains are not limited. `benchmarks.first_visits` lists the
+environments on which they were chosen."""
 CHECK = 0.05
 """The share of the squared budget mu^2 that pays for transitions of each step."""
 _BITS, _WHOLE, _LEAST_BATCHES = 16, 53, 16
@@ -107,8 +108,8 @@ def _least(parameters: BatchedCountsParameters, wish: Wish) -> BatchedCountsPara
 def _checked(unit: BatchedCountsParameters, wish: Wish) -> BatchedCountsParameters:
     """Return pooled parameters with noise on counts of steps, which have the share `CHECK` of the squared budget.
 
-    A user adds H to the squared norm of the counts of steps, and B + P/f^2 to that of the others, where B is the part of
-    the visits and P that of the gains.
+    A user adds H to the squared norm of the counts of steps, and B + P/f^2 to that of the others. B is the part of the
+    visits, and P that of the gains.
     """
     alone = _least(unit, wish)
     own = _visited(unit) * (1 + _paid(unit) / unit.cost_factor**2)

@@ -106,6 +106,16 @@ def test_the_check_costs_its_share() -> None:
     assert squares == pytest.approx(1 - first_visit_plans.CHECK, abs=1e-6)
 
 
+def test_a_limit_on_gains_moves_budget_to_transitions() -> None:
+    free = made(lock(4)).promise.releases[0]
+    limited = made(lock(4), most_reward=1).promise.releases[0]
+    assert isinstance(free, BatchedCountsParameters)
+    assert isinstance(limited, BatchedCountsParameters)
+    assert free.cost_factor == 1.2
+    assert limited.cost_factor == pytest.approx(1.2 * (1 / 6) ** 0.25, abs=1e-3)  # six cells, one gain
+    assert limited.sigma * limited.cost_factor < free.sigma * free.cost_factor
+
+
 def test_a_passport_names_both_kinds_of_tables(tmp_path: FilePath) -> None:
     one = made(lock(4), 50, seed=None)
     one.save(tmp_path / "agent.npz")
