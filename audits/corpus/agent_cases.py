@@ -150,6 +150,8 @@ LONG = replace(SIZES, horizon=4, sigma=2.0)
 PAID = replace(SIZES, horizon=4, cap=4, sigma=5.0, public_transitions=True)
 COARSE = replace(SIZES, bits=2, episodes=6)
 TREE = replace(SIZES, counter="tree", noise=NoiseLaw.LAPLACE.value, sigma=8.0)
+STEPS = replace(SIZES, horizon=2, sigma=9.0, step_sigma=3.6)
+"""Transitions of each step as well, which cost most of the budget here."""
 SHORT = SIZES.sigma / math.sqrt(sum(c * c for c in encoder(SIZES))) * 2**16
 
 
@@ -194,6 +196,15 @@ CASES: tuple[Case, ...] = (
     _honest("square root", SIZES, REPLACE),
     _honest("square root, payoffs alone", PAID, REWARDS),
     _honest("tree with Laplace noise", TREE, REPLACE),
+    _honest("transitions of each step", STEPS, REPLACE),
+    _case(
+        "noise of steps too small",
+        STEPS,
+        REPLACE,
+        AgentCounts(replace(STEPS, step_sigma=1.2)),
+        FAIL,
+        "transitions of each step have a third of the noise of the claim",
+    ),
     _case(
         "norm of one user",
         SIZES,

@@ -19,6 +19,8 @@ from dpproof.mechanisms.agents.counted import (
     Planner,
     Way,
 )
+from dpproof.mechanisms.agents.first_visit_plans import first_visit_counts, first_visit_learner
+from dpproof.mechanisms.agents.first_visits import Trust
 from dpproof.mechanisms.agents.gradient_learner import GradientLearner
 from dpproof.mechanisms.agents.gradient_sums import GradientSums, least_noise, noise_of
 from dpproof.mechanisms.agents.learner import Learner
@@ -30,6 +32,7 @@ from dpproof.mechanisms.agents.plans import (
     counters_of,
     counting_of,
     local_plan,
+    plan_of,
     signal_of,
 )
 from dpproof.mechanisms.agents.presets import Signal
@@ -74,6 +77,16 @@ def _counted(way: Way) -> Callable[[Task, Wish], Built]:
         return Built(plan.mechanism, (plan.parameters,), learner, signal_of(task, plan))
 
     return build
+
+
+def _first_visits(task: Task, wish: Wish) -> Built:
+    counts = first_visit_counts(task, wish)
+    return Built(
+        "batched-counts",
+        counts,
+        lambda randomness: first_visit_learner(task, wish, counts, words_of(randomness), Trust()),
+        signal_of(task, plan_of(task, counts[0])),
+    )
 
 
 def _rlsvi(task: Task, wish: Wish) -> Built:
@@ -162,6 +175,7 @@ ALGORITHMS: Mapping[str, Callable[[Task, Wish], Built]] = {
     "private-ucb-vi": _counted(Way.GREEDY),
     "private-ucb-po": _counted(Way.MIRROR),
     "dp-ucbvi": _counted(Way.VARIANCE),
+    "first-visit-vi": _first_visits,
     "rlsvi": _rlsvi,
     "sdp-pe": _sdp_pe,
     "thompson": _thompson,
@@ -173,6 +187,7 @@ MECHANISMS: Mapping[str, tuple[str, ...]] = {
     "private-ucb-vi": _OF_COUNTS,
     "private-ucb-po": _OF_COUNTS,
     "dp-ucbvi": _OF_COUNTS,
+    "first-visit-vi": ("batched-counts",),
     "rlsvi": ("rlsvi",),
     "sdp-pe": ("shuffled-batch",),
     "thompson": ("thompson",),

@@ -12,11 +12,13 @@ import enum
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpproof.accountant.rl.private_ucb.batched_parameters import batch_after
 from dpproof.mechanisms.agents import _kernels as kernels
 from dpproof.mechanisms.agents._visits import counted
 from dpproof.mechanisms.agents.learner import Floats, Ints, Learner, Path, Paths, Record, Weights
@@ -53,12 +55,13 @@ class Counting:
     Attributes:
         grains: gains are multiples of 1/grains.
         most_grains: the largest sum of gains that an episode counts, in grains; None for no limit.
-        every: counts are released after every so many users.
+        every: a batch has at least so many users. Counts are released after it.
         releases: the largest number of releases.
         cap: the largest number of visits of a state and action that an episode counts.
         pooled: whether all steps share one table.
         gain_level, transition_level: bounds on the noise of one counter, in units of a gain of 1 and of a visit. They
             hold for all counters and releases at once, except with the failure probability of the constants.
+        growth: a batch has at least this share of all users before it; 0 if all batches are equal.
     """
 
     grains: int
@@ -69,6 +72,11 @@ class Counting:
     pooled: bool
     gain_level: float
     transition_level: float
+    growth: Fraction = Fraction(0)
+
+    def due(self, users: int) -> int:
+        """Return the number of users who have begun at the release that follows the one after so many users."""
+        return users + batch_after(self.every, self.growth, users)
 
 
 class Counters:
@@ -80,17 +88,21 @@ class Counters:
         gains: private sums of gains, in units of 1/grains, with G S A counters.
         transitions: private numbers of transitions, G times the number of possible transitions; None if states and
             actions are public. Transitions are then counted exactly.
+        steps: private numbers of transitions of each step, H times the number of possible transitions; None if they
+            are not counted.
     """
 
-    def __init__(self, task: Task, counting: Counting, gains: Sums, transitions: Sums | None) -> None:
-        self.counting, self._gains, self._transitions = counting, gains, transitions
+    def __init__(
+        self, task: Task, counting: Counting, gains: Sums, transitions: Sums | None, steps: Sums | None = None
+    ) -> None:
+        self.counting, self._gains, self._transitions, self._steps = counting, gains, transitions, steps
         self.tables = 1 if counting.pooled else task.horizon
         self.cells = task.states * task.actions.size
         self._actions = task.actions.size
         self.after = task.rows() if transitions is not None else np.full((self.cells, 1), -1, np.int64)
-        self._known = self.after >= 0
+        self.known = self.after >= 0
         self.possible = possible_transitions(task) if transitions is not None else 0
-        self._pair = np.cumsum(self._known.reshape(-1)).reshape(self._known.shape) - 1
+        self._pair = np.cumsum(self.known.reshape(-1)).reshape(self.known.shape) - 1
         self._exact = np.zeros((self.tables, *self.after.shape))
         self._places: dict[tuple[int, int], int] = {}
         self._dense = transitions is not None and task.successors is None
@@ -102,8 +114,10 @@ class Counters:
         Raises:
             ValueError: a transition is not among the possible ones. Nothing is counted then.
         """
-        tables, cells, after, grains = self._visits(paths)
+        tables, cells, after, grains = self._visits(paths, pooled=self.counting.pooled)
         branches = self._branches(cells, after)
+        if self._steps is not None:
+            self._count_steps(self._steps, paths)
         self._gains.add(tables * self.cells + cells, grains)
         if self._transitions is None:
             np.add.at(self._exact, (tables, cells, branches), 1.0)
@@ -111,9 +125,15 @@ class Counters:
             places = tables * self.possible + self._pair[cells, branches]
             self._transitions.add(places, np.ones_like(places))
 
+    def _count_steps(self, steps: Sums, paths: Paths) -> None:
+        """Count every transition in the table of its step."""
+        tables, cells, after, _ = self._visits(paths, pooled=False)
+        places = tables * self.possible + self._pair[cells, self._branches(cells, after)]
+        steps.add(places, np.ones_like(places))
+
     def amounts(self, path: Path) -> tuple[Ints, Ints]:
         """Return what one user adds to every counter: gains in grains, and transitions."""
-        tables, cells, after, grains = self._visits(Paths.of(path))
+        tables, cells, after, grains = self._visits(Paths.of(path), pooled=self.counting.pooled)
         gains = np.bincount(tables * self.cells + cells, grains, self.tables * self.cells)
         places = tables * self.possible + self._pair[cells, self._branches(cells, after)]
         moves = np.bincount(places, minlength=self.tables * self.possible)
@@ -125,7 +145,7 @@ class Counters:
         if self._transitions is not None:
             self._transitions.add(np.arange(transitions.size), transitions)
 
-    def _visits(self, paths: Paths) -> Ints:
+    def _visits(self, paths: Paths, *, pooled: bool) -> Ints:
         """Return the table, the cell, the next state and the grains of every counted visit, an array (4, visits)."""
         counting = self.counting
         grains = np.rint(paths.gains * counting.grains).astype(np.int64)
@@ -138,7 +158,7 @@ class Counters:
             self._actions,
             counting.cap,
             most,
-            counting.pooled,
+            pooled,
             self._turns,
             found,
         )
@@ -151,9 +171,20 @@ class Counters:
         if self._transitions is None:
             return gains, self._exact.copy()
         self._transitions.close()
-        found = np.zeros(self._exact.shape)
-        found[:, self._known] = self._transitions.running.reshape(self.tables, self.possible)
-        return gains, found
+        if self._steps is not None:
+            self._steps.close()
+        return gains, self._unfolded(self._transitions)
+
+    def step_counts(self) -> Floats | None:
+        """Return the private numbers of transitions of each step (H, S A, b); None if they are not counted."""
+        return None if self._steps is None else self._unfolded(self._steps)
+
+    def _unfolded(self, sums: Sums) -> Floats:
+        """Return running sums of transitions as an array (tables, S A, b)."""
+        running = sums.running.reshape(-1, self.possible)
+        found = np.zeros((len(running), *self.after.shape))
+        found[:, self.known] = running
+        return found
 
     def check(self, paths: Paths) -> None:
         """Check that every transition is possible, also those that are not counted.
@@ -205,6 +236,20 @@ def possible_transitions(task: Task) -> int:
         cells = task.states * task.actions.size
         return min(cells * (task.states + 1), task.episodes * task.horizon)
     return int((task.rows() >= 0).sum()) if task.successors is not None else task.rows().size
+
+
+class Plans(Protocol):
+    """Interface of what computes policies from released counts."""
+
+    weights: Weights
+
+    def read(self, after: Ints, gains: Floats, transitions: Floats, *, noisy: bool) -> None:
+        """Use newly released counts: next states (S A, b), sums of gains (G, S A), transitions (G, S A, b)."""
+        ...
+
+    def next_user(self) -> None:
+        """Change a policy that changes with every user."""
+        ...
 
 
 class Planner:
@@ -288,8 +333,9 @@ class CountedLearner(Learner):
     `dpproof.mechanisms.agents.agent` makes it, and calibrates its noise.
     """
 
-    def __init__(self, counters: Counters, planner: Planner) -> None:
+    def __init__(self, counters: Counters, planner: Plans) -> None:
         self._counters, self._planner = counters, planner
+        self._due = counters.counting.every
         self.overlapping = True
         self.begun = 0
         """The number of users who have begun. It decides when a batch ends, no matter who has finished."""
@@ -324,7 +370,8 @@ class CountedLearner(Learner):
     @property
     def together(self) -> int:
         """The number of users who can begin before the next release."""
-        return self._counters.counting.every - self.begun % self._counters.counting.every
+        due = self._due
+        return (due if self.begun < due else self._counters.counting.due(due)) - self.begun
 
     def see_all(self, paths: Paths) -> None:
         """Count users. See `Learner.see_all`."""
@@ -336,15 +383,20 @@ class CountedLearner(Learner):
 
     def begin(self) -> None:
         """Note that a user begins. If the present batch is over, release its counts and plan from them."""
-        counting = self._counters.counting
-        if self.begun and self.begun % counting.every == 0 and self.releases < counting.releases:
-            gains, transitions = self._counters.release()
-            self.releases += 1
-            noisy = self._counters.possible > 0
-            self._planner.read(self._counters.after, gains, transitions, noisy=noisy)
+        if self.begun == self._due:
+            self._due = self._counters.counting.due(self._due)
+            if self.releases < self._counters.counting.releases:
+                self._release()
         if self.begun:
             self._planner.next_user()
         self.begun += 1
+
+    def _release(self) -> None:
+        """Release the counts of the batch, and plan from them."""
+        gains, transitions = self._counters.release()
+        self.releases += 1
+        noisy = self._counters.possible > 0
+        self._planner.read(self._counters.after, gains, transitions, noisy=noisy)
 
 
 class LocalLearner(CountedLearner):
@@ -356,7 +408,7 @@ class LocalLearner(CountedLearner):
         noise: functions that draw the noise of the user's gains and of the user's transitions.
     """
 
-    def __init__(self, counters: Counters, planner: Planner, *noise: Callable[[int], Ints]) -> None:
+    def __init__(self, counters: Counters, planner: Plans, *noise: Callable[[int], Ints]) -> None:
         super().__init__(counters, planner)
         self._noise = noise
 

@@ -73,7 +73,7 @@ class FoundCounters(Counters):
 
     def count(self, paths: Paths) -> None:
         """Add users to the present batch. Visits of pairs without a counter are kept for the next openings."""
-        tables, cells, after, grains = self._visits(paths)
+        tables, cells, after, grains = self._visits(paths, pooled=self.counting.pooled)
         rows = tables * self.cells + cells
         pairs, where, times = np.unique(rows * self._width + after, return_inverse=True, return_counts=True)
         numbers = np.array([self._counter.get(pair, -1) for pair in pairs.tolist()], np.int64)

@@ -54,8 +54,8 @@ def agent(
     """Return a private agent whose whole run keeps (epsilon, delta) under a neighbouring relation.
 
     Args:
-        algorithm: ``private-ucb-vi``, ``private-ucb-po``, ``dp-ucbvi``, ``rlsvi``, ``sdp-pe``, ``thompson`` or
-            ``policy-gradient``.
+        algorithm: ``private-ucb-vi``, ``private-ucb-po``, ``dp-ucbvi``, ``first-visit-vi``, ``rlsvi``, ``sdp-pe``,
+            ``thompson`` or ``policy-gradient``.
         env: a Gymnasium environment, whose spaces the agent takes. Or give ``observations`` and ``actions``.
         episodes: the number of users, one episode each.
         horizon: the largest number of steps of an episode.

@@ -64,14 +64,14 @@ class RepeatedCounters(FoundCounters):
         self.tables = runs * self._each
         self._exact = np.zeros((self.tables, *self.after.shape))
 
-    def _visits(self, paths: Paths) -> Ints:
-        found = super()._visits(paths)
+    def _visits(self, paths: Paths, *, pooled: bool) -> Ints:
+        found = super()._visits(paths, pooled=pooled)
         shifts = np.add.outer(self._each * np.arange(self.runs), found[0]).ravel()
         return np.vstack([shifts, np.tile(found[1:], self.runs)])
 
     def pairs_of(self, path: Path) -> tuple[Ints, Floats]:
         """Return the numbers of the pairs that a user visits in the first run, and the gains of the visits."""
-        tables, cells, after, grains = super()._visits(Paths.of(path))
+        tables, cells, after, grains = super()._visits(Paths.of(path), pooled=self.counting.pooled)
         return (tables * self.cells + cells) * self._width + after, grains / self.counting.grains
 
     def seen(self) -> Floats:

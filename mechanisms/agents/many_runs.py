@@ -84,10 +84,12 @@ class AgentCounts:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of noisy counters of each family: of gains, and of transitions unless they are public."""
+        """The numbers of noisy counters: of gains, of transitions unless they are public, and of steps."""
         p = self.parameters
-        found = p.tables * p.states * p.actions, p.tables * possible_transitions(self.task)
-        return found[:1] if p.public_transitions else found
+        moves = possible_transitions(self.task)
+        found = p.tables * p.states * p.actions, p.tables * moves
+        steps = () if p.step_sigma is None else (p.horizon * moves,)
+        return found[:1] if p.public_transitions else (*found, *steps)
 
     def counting(self) -> Counting:
         """Return how users are counted."""
@@ -120,7 +122,9 @@ class AgentCounts:
         for counters, (scale, units) in zip(self.sizes, plan.families, strict=False):
             bank = self.bank(runs * counters, units, noise(scale, units))
             sums.append((_Repeated(bank, counters, runs), float(units * plan.lattice)))
-        users = Counters(self.task, self.counting(), sums[0][0], None if plan.public else sums[1][0])
+        users = Counters(
+            self.task, self.counting(), *([one for one, _ in sums] if not plan.public else [sums[0][0], None])
+        )
         if path is not None:
             users.count(Paths.of(path))
         rows = [

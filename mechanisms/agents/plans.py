@@ -67,23 +67,22 @@ _FOUND_NEXT, _FOUND_TIMES = 4, 4
 
 def counters_of(task: Task, plan: Plan, counting: Counting, words: WordSource) -> Counters:
     """Return counters that begin at 0."""
-    cells = task.states * task.actions.size
     if plan.openings is not None:
         return _found_counters(task, plan, plan.openings, counting, words)
+    cells, moves = task.states * task.actions.size, possible_transitions(task)
+    sizes = (plan.tables * cells, plan.tables * moves, task.horizon * moves)
     sums = [
-        plan.bank(plan.tables * counters, units, plan.noise(scale, units, words))
-        for counters, (scale, units) in zip(
-            (cells, possible_transitions(task) or 1), plan.families, strict=True
-        )
+        plan.bank(counters, units, plan.noise(scale, units, words))
+        for counters, (scale, units) in zip(sizes, plan.families, strict=False)
     ]
-    return Counters(task, counting, sums[0], None if plan.public else sums[1])
+    return Counters(task, counting, sums[0], None if plan.public else sums[1], *sums[2:])
 
 
 def _found_counters(
     task: Task, plan: Plan, openings: Openings, counting: Counting, words: WordSource
 ) -> FoundCounters:
     """Return counters for transitions that are found. No transition has a counter yet."""
-    (gain_scale, grains), (scale, _) = plan.families
+    (gain_scale, grains), (scale, _), *_ = plan.families
     cells = plan.tables * task.states * task.actions.size
     gains = plan.bank(cells, grains, plan.noise(gain_scale, grains, words))
     moves = plan.bank(0, 1, plan.noise(scale, 1, words))
@@ -106,9 +105,11 @@ class Plan:
         laplace: whether the noise is Laplace noise; Gaussian otherwise.
         bank: a function that makes private sums, given the number of counters, the units of a count and a function
             that draws noise.
-        amplification: the standard deviation of a running sum, for noise of standard deviation 1.
+        amplification: the standard deviation of the last running sum, for noise of standard deviation 1.
         terms: the number of independent noise terms in a running sum, for Laplace noise.
         openings: how transitions are found; None if they have counters from the start.
+        step_scale: the scale of the noise of transitions that are counted for each step as well; None if they are not.
+        growth: a batch has at least this share of all users before it.
     """
 
     mechanism: str
@@ -126,6 +127,8 @@ class Plan:
     amplification: float
     terms: int
     openings: Openings | None = None
+    step_scale: Fraction | None = None
+    growth: Fraction = Fraction(0)
 
     @property
     def local(self) -> bool:
@@ -133,9 +136,10 @@ class Plan:
         return self.mechanism == "local-counts"
 
     @property
-    def families(self) -> tuple[tuple[Fraction, int], tuple[Fraction, int]]:
-        """The scale of the noise and the units of a count: of gains, then of transitions."""
-        return (self.gain_scale, GRAINS), (self.scale, 1)
+    def families(self) -> tuple[tuple[Fraction, int], ...]:
+        """The scale of the noise and the units of a count: of gains, of transitions, and of transitions of a step."""
+        steps = () if self.step_scale is None else ((self.step_scale, 1),)
+        return (self.gain_scale, GRAINS), (self.scale, 1), *steps
 
     def noise(self, scale: Fraction, units: int, words: WordSource) -> Callable[[int], Ints]:
         """Return a function that draws integer noise, for counts in units of 1/``units``."""
@@ -188,6 +192,8 @@ def plan_of(task: Task, p: BatchedCountsParameters) -> Plan:
         one.amplification * lattice,
         p.batches.bit_length(),
         _openings(p),
+        None if p.step_sigma is None else Fraction(p.step_sigma),
+        Fraction(p.growth or 0),
     )
 
 
@@ -251,10 +257,10 @@ def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
         raise ValueError(
             f"privatizer ({wish.privatizer!r}) needs a delta above 0. Use tree or auto for delta 0."
         )
-    return _coarse_enough(chosen)
+    return coarse_enough(chosen)
 
 
-def _coarse_enough(parameters: BatchedCountsParameters) -> BatchedCountsParameters:
+def coarse_enough(parameters: BatchedCountsParameters) -> BatchedCountsParameters:
     """Return the parameters with so few bits that the noise is at most 2^38 steps of the grid.
 
     The sampler of noise accepts 2^40 steps. The rest is for the calibration with fewer bits, which changes sigma.
@@ -317,7 +323,15 @@ def counting_of(task: Task, plan: Plan, constants: Constants) -> Counting:
     transition = 0.0 if plan.public else float(plan.scale) * unit
     most = None if task.most_gain is None else math.floor(Fraction(task.most_gain) * GRAINS)
     return Counting(
-        GRAINS, most, plan.every, plan.releases, plan.cap, pooled, float(plan.gain_scale) * unit, transition
+        GRAINS,
+        most,
+        plan.every,
+        plan.releases,
+        plan.cap,
+        pooled,
+        float(plan.gain_scale) * unit,
+        transition,
+        plan.growth,
     )
 
 

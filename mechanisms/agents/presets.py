@@ -21,12 +21,15 @@ PRESETS: Mapping[str, Constants | GradientConstants] = {
     "private-ucb-vi": OPTIMISTIC,
     "private-ucb-po": MIRRORED,
     "dp-ucbvi": OPTIMISTIC,
+    "first-visit-vi": THEORY,
     "rlsvi": THEORY,
     "sdp-pe": THEORY,
     "thompson": THEORY,
     "policy-gradient": GRADIENTS,
 }
-"""The constants of each algorithm. RLSVI and Thompson sampling have none besides their noise."""
+"""The constants of each algorithm. RLSVI and Thompson sampling have none besides their noise.
+
+Those of ``first-visit-vi`` are `dpproof.mechanisms.agents.first_visits.Trust`."""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,13 @@ class LatticeSums:
     @property
     def amplification(self) -> float:
         """The standard deviation of the noise of the last running sums, for noise of standard deviation 1."""
-        return float(np.linalg.norm(self._decoder))
+        return float(self.spreads[-1])
+
+    @property
+    def spreads(self) -> Floats:
+        """The standard deviation of the noise of the running sums after 1, 2, ... leaves, for noise of deviation 1."""
+        found: Floats = np.sqrt(np.cumsum(self._decoder**2))
+        return found
 
     @property
     def room(self) -> int:
@@ -140,6 +146,11 @@ class TreeSums:
     def amplification(self) -> float:
         """An upper bound on the standard deviation of the noise of a running sum, for noise of standard deviation 1."""
         return math.sqrt(self._leaves.bit_length())
+
+    @property
+    def spreads(self) -> Floats:
+        """Upper bounds on the deviation of the running sums after 1, 2, ... leaves, for noise of deviation 1."""
+        return np.sqrt([float(time.bit_count()) for time in range(1, self._leaves + 1)])
 
     def add(self, places: ArrayLike, amounts: ArrayLike) -> None:
         """Add integers to counters of the present leaf. A counter may be listed more than once."""

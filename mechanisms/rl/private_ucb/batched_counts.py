@@ -32,13 +32,14 @@ def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters
     9
 
     Raises:
-        ValueError: for one table for each step, a limit on an episode's payoffs, or an encoder that is rounded to a
-            number of bits.
+        ValueError: for one table for each step, transitions of each step, a limit on an episode's payoffs, or an
+            encoder that is rounded to a number of bits.
     """
     p = parameters
-    if not p.pooled or p.most_payoff is not None or p.bits is not None:
+    if not p.pooled or p.most_payoff is not None or p.bits is not None or p.step_sigma is not None:
         raise ValueError(
-            f"pooled ({p.pooled}) must be true, and most_payoff ({p.most_payoff}) left out, without bits ({p.bits}). "
+            f"pooled ({p.pooled}) must be true, and most_payoff ({p.most_payoff}) and step_sigma ({p.step_sigma}) left "
+            f"out, without bits ({p.bits}). "
             "Give bits=16 and grains=1024, so that the audit samples the counters of agents."
         )
     return CentralCountsParameters(
