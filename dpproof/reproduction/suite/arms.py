@@ -172,6 +172,7 @@ _TABLE: Final = (
     _agent("private-ucb-vi", Promise.REPLACE, Adjacency.REPLACE),
     _agent("private-ucb-po", Promise.REPLACE, Adjacency.REPLACE),
     _agent("dp-ucbvi", Promise.REPLACE, Adjacency.REPLACE, leader=True),
+    _agent("first-visit-vi", Promise.REPLACE, Adjacency.REPLACE),
     *(_agent("dp-ucbvi", Promise.REPLACE, Adjacency.REPLACE, kind) for kind in ("tree", "square-root", "banded")),
     replace(_agent("dp-ucbvi", Promise.LOCAL, Adjacency.REPLACE, "local"), size=_pooled),
 )  # fmt: skip

@@ -12,9 +12,11 @@ from typing import Any, Final
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from dpproof.reproduction.first_lines import listed
 from dpproof.reproduction.pages import Plots, rendered
 from dpproof.reproduction.suite.arms import ARMS, Arm, Promise, arm_of
-from dpproof.reproduction.suite.runs import ROOT
+from dpproof.reproduction.suite.problems import PROBLEMS
+from dpproof.reproduction.suite.runs import ROOT, cells
 from dpproof.reproduction.suite.summary import FAILED, LEARNS, SURE, Score, Table
 
 _PRIVATE: Final = (Promise.REPLACE, Promise.SHUFFLE, Promise.LOCAL, Promise.REWARDS)
@@ -93,7 +95,7 @@ def costs(table: Table) -> Iterator[dict[str, Any]]:
 
 def first_lines(table: Table) -> list[str]:
     """Return the sentences that answer the question of the page."""
-    lines = []
+    lines = list(_unfinished(table))
     small = [problem.name for problem in table.problems if not problem.large]
     for epsilon in (1.0, 10.0):
         known = [
@@ -116,6 +118,22 @@ def first_lines(table: Table) -> list[str]:
         f"{SURE:g} standard errors behind. In the others these runs do not decide who leads."
     )
     return lines
+
+
+def _unfinished(table: Table) -> Iterator[str]:
+    """Yield what is not recorded yet. Whoever is not run cannot lead."""
+    known = {one.cell for one in table.scores}
+    missing = [cell for cell in cells(PROBLEMS.values(), ARMS.values()) if cell not in known]
+    if missing:
+        arms = {cell.arm for cell in missing} - {cell.arm for cell in known}
+        problems = {cell.problem for cell in missing} - {cell.problem for cell in known}
+        yield (
+            f"This page is not finished: {len(missing)} of {len(missing) + len(known)} cells (a learner on a problem "
+            "at an epsilon) are not recorded yet. Whoever is not run cannot lead."
+        )
+        for kind, names in (("on the problems", problems), ("of the learners", arms)):
+            if names:
+                yield f"No run is recorded {kind} {listed([f'*{name}*' for name in sorted(names)])}."
 
 
 def _keeps(table: Table, problem: str, arm: Arm, epsilon: float) -> bool:
