@@ -27,7 +27,7 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.rl.private_ucb import batched_counts
-from dpproof.mechanisms.agents.counted import Counting, Sums
+from dpproof.mechanisms.agents.counters import Counting, Sums
 from dpproof.mechanisms.agents.many_runs import AgentCounts
 from dpproof.mechanisms.counting.lattice import LatticeSums
 from dpproof.mechanisms.release.words import WordSource

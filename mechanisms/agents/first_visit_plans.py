@@ -16,7 +16,7 @@ from dpproof.accountant.rl.private_ucb.batched_parameters import (
     squared_payoffs,
 )
 from dpproof.accountant.rl.private_ucb.encoder import encoder
-from dpproof.mechanisms.agents.counted import Counters, possible_transitions
+from dpproof.mechanisms.agents.counters import Counters, possible_transitions
 from dpproof.mechanisms.agents.first_visits import FirstVisitLearner, Noise, Trust, TrustPlanner
 from dpproof.mechanisms.agents.plans import (
     GRAINS,

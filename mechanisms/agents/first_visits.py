@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpproof.mechanisms.agents import _kernels as kernels
-from dpproof.mechanisms.agents.counted import CountedLearner, Counters
+from dpproof.mechanisms.agents.counted import CountedLearner
+from dpproof.mechanisms.agents.counters import Counters
 from dpproof.mechanisms.agents.learner import Floats, Ints, Weights
 from dpproof.mechanisms.agents.task import Task
 

@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpproof.mechanisms.agents.counted import Counters, Counting, Sums
+from dpproof.mechanisms.agents.counters import Counters, Counting, Sums
 from dpproof.mechanisms.agents.learner import Floats, Ints, Paths
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.counting.lattice import LatticeSums

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
-from dpproof.mechanisms.agents.counted import Counters, Counting, Sums, possible_transitions
+from dpproof.mechanisms.agents.counters import Counters, Counting, Sums, possible_transitions
 from dpproof.mechanisms.agents.learner import Floats, Ints, Path, Paths
 from dpproof.mechanisms.agents.plans import Plan, counting_of, plan_of
 from dpproof.mechanisms.agents.presets import OPTIMISTIC

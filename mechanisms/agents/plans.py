@@ -22,7 +22,7 @@ from dpproof.accountant.rl.private_ucb.choice import cheapest_counters
 from dpproof.accountant.rl.private_ucb.encoder import encoder
 from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
 from dpproof.accountant.rl.private_ucb.thresholds import with_openings
-from dpproof.mechanisms.agents.counted import (
+from dpproof.mechanisms.agents.counters import (
     Counters,
     Counting,
     Sums,

@@ -13,7 +13,7 @@ import pytest
 from dpproof import PassportError, agent, load_agent
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters, squared_counts
 from dpproof.mechanisms.agents.agent import Agent
-from dpproof.mechanisms.agents.counted import Counting
+from dpproof.mechanisms.agents.counters import Counting
 from dpproof.mechanisms.agents.found import FoundCounters, Openings
 from dpproof.mechanisms.agents.learner import Ints, Path, Paths
 from dpproof.mechanisms.agents.making import SwampedWarning

@@ -21,7 +21,8 @@ from dpproof import Adjacency, agent
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.mechanisms.agents import plans
-from dpproof.mechanisms.agents.counted import Counters, LocalLearner
+from dpproof.mechanisms.agents.counted import LocalLearner
+from dpproof.mechanisms.agents.counters import Counters
 from dpproof.mechanisms.agents.learner import Floats, Path, Paths
 from dpproof.mechanisms.agents.presets import OPTIMISTIC
 from dpproof.mechanisms.agents.spaces import FiniteSpace
