@@ -106,7 +106,11 @@ def summary(found: Sequence[tuple[Claim, Judgement]]) -> Iterator[str]:
     """Yield sentences for the top of a page: how many claims have each outcome, and which are refuted."""
     if not found:
         return
-    counts = [f"{n} {one.value}" for one in Outcome if (n := sum(j.outcome is one for _, j in found))]
+    counts = [
+        f"{n} {'is' if n == 1 else 'are'} {one.value}"
+        for one in Outcome
+        if (n := sum(j.outcome is one for _, j in found))
+    ]
     yield f"Of {len(found)} claims of the paper that an experiment could speak to, {listed(counts)}."
     for claim, judgement in found:
         if judgement.outcome is Outcome.REFUTED:
