@@ -21,8 +21,8 @@ from dpproof.audits.corpus.case import Case
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.primitive import Setting
-from dpproof.mechanisms.agents.agent import weakest
 from dpproof.mechanisms.agents.gradient_sums import ONE, SENSITIVITY, GradientSums, clipped, noise_of
+from dpproof.mechanisms.agents.promise import weakest
 from dpproof.mechanisms.release.words import seeded_words
 
 PLACE = 16

@@ -13,7 +13,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.spelling import one_of
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
-from dpproof.mechanisms.agents.agent import Agent, Promise, check_environment
+from dpproof.mechanisms.agents.agent import Agent, check_environment
 from dpproof.mechanisms.agents.algorithms import ALGORITHMS
 from dpproof.mechanisms.agents.boxes import BoxSpace
 from dpproof.mechanisms.agents.gradient_constants import GradientConstants
@@ -21,6 +21,7 @@ from dpproof.mechanisms.agents.journal import Journal, JournalError, Memory
 from dpproof.mechanisms.agents.passport import VERSION
 from dpproof.mechanisms.agents.plans import PRIVATIZERS, Wish
 from dpproof.mechanisms.agents.presets import PRESETS, Signal
+from dpproof.mechanisms.agents.promise import Promise
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.agents.task import FOUND, Task, successors_of
 from dpproof.mechanisms.randomness import Entropy, Randomness, RecordedWords, Source

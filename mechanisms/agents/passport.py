@@ -30,7 +30,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.noise.gaussian import GaussianParameters
 from dpproof.accountant.numbers.enclosures import exact
-from dpproof.mechanisms.agents.agent import Agent, weakest
+from dpproof.mechanisms.agents.agent import Agent
 from dpproof.mechanisms.agents.algorithms import MECHANISMS
 from dpproof.mechanisms.agents.boxes import BoxSpace
 from dpproof.mechanisms.agents.gradient_constants import GradientConstants
@@ -39,6 +39,7 @@ from dpproof.mechanisms.agents.learner import Weights
 from dpproof.mechanisms.agents.network import Network, hidden_of
 from dpproof.mechanisms.agents.plans import GRAINS
 from dpproof.mechanisms.agents.policy import Policy
+from dpproof.mechanisms.agents.promise import weakest
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.rl.sdp_pe.constants import TUNED
 from dpproof.mechanisms.rl.sdp_pe.stream import planned_sizes

@@ -12,8 +12,9 @@ from dpproof.reproduction.experiments import experiments
 from dpproof.reproduction.expert.judges import JUDGES as EXPERT
 from dpproof.reproduction.expert.settings import CHOICES
 from dpproof.reproduction.policy_evaluation.judges import JUDGES as POLICY
+from dpproof.reproduction.score_shapes import problems_of
 from dpproof.reproduction.sdp_pe.judges import JUDGES as SDP
-from dpproof.reproduction.shapes import Setting, Shows, each, problems_of, somewhere
+from dpproof.reproduction.shapes import Setting, Shows, each, somewhere
 from dpproof.reproduction.suite.summary import Score, Table
 from tests.rows import rows
 

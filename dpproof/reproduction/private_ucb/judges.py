@@ -10,6 +10,18 @@ from typing import Final
 
 from dpproof.reproduction.claims import Evidence, Judge
 from dpproof.reproduction.private_ucb.arms import Group
+from dpproof.reproduction.score_shapes import (
+    below,
+    falling,
+    falls,
+    flattens,
+    learns,
+    mean_of,
+    nearer,
+    problems_of,
+    score_of,
+    tenth,
+)
 from dpproof.reproduction.shapes import (
     LEARNT,
     LEAST,
@@ -18,24 +30,14 @@ from dpproof.reproduction.shapes import (
     Shape,
     Shows,
     always,
-    below,
     extra,
-    falling,
-    falls,
-    flattens,
-    learns,
     less,
-    mean_of,
     mostly,
     near,
-    nearer,
     never_refuted,
     opposite,
-    problems_of,
     ratio,
-    score_of,
     somewhere,
-    tenth,
 )
 from dpproof.reproduction.suite.arms import EPSILONS
 from dpproof.reproduction.suite.learners import sizes_of

@@ -14,20 +14,8 @@ from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
 from dpproof.accountant.rl.rlsvi.rlsvi import ACCOUNTANT, RLSVIParameters, published_rho
 from dpproof.accountant.theorems.composition import advanced_epsilon
 from dpproof.reproduction.claims import Evidence, Judge
-from dpproof.reproduction.shapes import (
-    Setting,
-    Shows,
-    always,
-    below,
-    best_below,
-    fact,
-    learns,
-    less,
-    mean_of,
-    never_refuted,
-    problems_of,
-    somewhere,
-)
+from dpproof.reproduction.score_shapes import below, best_below, learns, mean_of, problems_of
+from dpproof.reproduction.shapes import Setting, Shows, always, fact, less, never_refuted, somewhere
 from dpproof.reproduction.suite.arms import ARMS, EPSILONS, Promise
 from dpproof.reproduction.suite.learners import DELTA, sizes_of
 from dpproof.reproduction.suite.problems import PROBLEMS

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from dpproof.reproduction.claims import Evidence, Judge
+from dpproof.reproduction.score_shapes import below, flattens, learns
 from dpproof.reproduction.sdp_pe.arms import HORIZON, Kind
 from dpproof.reproduction.shapes import (
     LEARNT,
@@ -22,11 +23,8 @@ from dpproof.reproduction.shapes import (
     Shape,
     Shows,
     always,
-    below,
     each,
     fact,
-    flattens,
-    learns,
     less,
     never_refuted,
     opposite,
