@@ -21,7 +21,14 @@ from dpproof.audits.corpus.case import Case
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.primitive import Setting
-from dpproof.mechanisms.agents.gradient_sums import ONE, SENSITIVITY, GradientSums, clipped, noise_of
+from dpproof.mechanisms.agents.gradient_sums import (
+    MECHANISM,
+    ONE,
+    SENSITIVITY,
+    GradientSums,
+    clipped,
+    noise_of,
+)
 from dpproof.mechanisms.agents.promise import weakest
 from dpproof.mechanisms.release.words import seeded_words
 
@@ -153,7 +160,7 @@ REPLACE, ADD_REMOVE = Adjacency.REPLACE, Adjacency.ADD_REMOVE
 
 
 def _truth(parameters: GaussianParameters, relation: Adjacency) -> Bound:
-    return weakest("gaussian", [parameters.as_json()], relation).epsilon(DELTA)
+    return weakest(MECHANISM, [parameters.as_json()], relation).epsilon(DELTA)
 
 
 def _case(
@@ -168,7 +175,7 @@ def _case(
         name=f"policy gradients, {name}",
         mechanism=run(noise),
         pair=neighbours,
-        claim=weakest("gaussian", [claimed.as_json()], relation).guarantee,
+        claim=weakest(MECHANISM, [claimed.as_json()], relation).guarantee,
         delta=DELTA,
         expected=expected,
         truth=partial(_truth, noise, relation) if run is GradientRuns else None,

@@ -22,7 +22,7 @@ from dpproof.mechanisms.agents.counted import (
 from dpproof.mechanisms.agents.first_visit_plans import first_visit_counts, first_visit_learner
 from dpproof.mechanisms.agents.first_visits import Trust
 from dpproof.mechanisms.agents.gradient_learner import GradientLearner
-from dpproof.mechanisms.agents.gradient_sums import GradientSums, least_noise, noise_of
+from dpproof.mechanisms.agents.gradient_sums import MECHANISM, GradientSums, least_noise, noise_of
 from dpproof.mechanisms.agents.learner import Learner
 from dpproof.mechanisms.agents.network import size_of
 from dpproof.mechanisms.agents.others import EliminationLearner, RLSVILearner, ThompsonLearner
@@ -168,7 +168,7 @@ def _policy_gradient(task: Task, wish: Wish) -> Built:
         "the largest norm that the gradients of all users can have together",
         "a smaller network, or fewer batches",
     )  # fmt: skip
-    return Built("gaussian", (parameters,), learner, signal)
+    return Built(MECHANISM, (parameters,), learner, signal)
 
 
 ALGORITHMS: Mapping[str, Callable[[Task, Wish], Built]] = {
@@ -191,6 +191,6 @@ MECHANISMS: Mapping[str, tuple[str, ...]] = {
     "rlsvi": ("rlsvi",),
     "sdp-pe": ("shuffled-batch",),
     "thompson": ("thompson",),
-    "policy-gradient": ("gaussian",),
+    "policy-gradient": (MECHANISM,),
 }
 """The mechanisms that each algorithm may release by."""

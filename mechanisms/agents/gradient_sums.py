@@ -27,6 +27,8 @@ BITS = 20
 ONE = 1 << BITS
 _WIDEST = 1 << BITS
 """The largest noise multiplier: the sampler's largest standard deviation is 2^40 grid steps."""
+MECHANISM = ACCOUNTANT.name
+"""The mechanism that has the guarantee. Only agents of policy gradients release by it."""
 SENSITIVITY: Mapping[Adjacency, float] = {Adjacency.REPLACE: 2.0, Adjacency.ADD_REMOVE: 1.0}
 """The largest change of a sum in L2 norm, in units of the clipping norm, if one user changes."""
 

@@ -11,7 +11,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.profile import WorstOf
-from dpproof.mechanisms.agents.gradient_sums import as_released
+from dpproof.mechanisms.agents.gradient_sums import MECHANISM, as_released
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def weakest(
         adjacency: the neighbouring relation.
     """
     found = [account(mechanism, adjacency=adjacency, **one) for one in releases]
-    if mechanism == "gaussian":  # the only agents that release by it are those of policy gradients
+    if mechanism == MECHANISM:
         found = list(map(as_released, found))
     if len(found) == 1:
         return found[0]
