@@ -24,7 +24,7 @@ check: $(CORE)
 
 # The fast tier: every kind of promise once. A line says what is skipped because an extra is missing.
 test: $(CORE)
-	$(BIN)/pytest -m "not slow" -n 2 --dist loadgroup --doctest-ignore-import-errors $(ARGS)
+	$(BIN)/pytest -m "not slow" -n 2 --dist loadfile --doctest-ignore-import-errors $(ARGS)
 
 # Everything: all extras, statistical and exhaustive runs, damaged certificates, the blocks of the documentation, Coq.
 test-all: setup

@@ -14,8 +14,6 @@ from dpproof.proofs_check.verdict import Verdict
 from dpproof.report import graph, ledger, pages
 from tests.rows import rows, tiered
 
-pytestmark = pytest.mark.xdist_group("statements")
-
 PAPERS = tuple(papers().values())
 
 

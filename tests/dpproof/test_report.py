@@ -33,8 +33,6 @@ from dpproof.report.html import render, write_report
 from dpproof.report.overview import Mark, Row
 from tests.rows import rows
 
-pytestmark = pytest.mark.xdist_group("statements")
-
 PAPERS = tuple(papers().values())
 INCONCLUSIVE = Evidence(
     claim="a claim",

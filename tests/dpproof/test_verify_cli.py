@@ -21,8 +21,6 @@ from tests.proofs_check.hints import make_goal
 from tests.rows import tiered
 from tests.verified import results
 
-pytestmark = pytest.mark.xdist_group("statements")
-
 KEYS = {
     "id", "verdict", "method", "certificate", "depends_on", "assumptions", "domain", "point", "corrected_by",
     "not_covered", "coq", "coq_own", "coq_all", "severity", "readings_own", "readings_all",
