@@ -8,26 +8,28 @@ from dataclasses import replace
 from dpproof.reproduction.claims import Evidence, Outcome
 from dpproof.reproduction.private_ucb.judges import JUDGES as UCB
 from dpproof.reproduction.rlsvi.judges import JUDGES as RLSVI
-from dpproof.reproduction.shapes import (
-    Mean,
-    Setting,
-    Shows,
-    always,
+from dpproof.reproduction.score_shapes import (
     below,
     best_below,
     falling,
     falls,
     flattens,
     learns,
+    nearer,
+    problems_of,
+    tenth,
+)
+from dpproof.reproduction.shapes import (
+    Mean,
+    Setting,
+    Shows,
+    always,
     less,
     mostly,
     near,
-    nearer,
     never_refuted,
     opposite,
-    problems_of,
     somewhere,
-    tenth,
 )
 from dpproof.reproduction.suite.benchmark import FULL, chosen
 from dpproof.reproduction.suite.summary import Score, Table
