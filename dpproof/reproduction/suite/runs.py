@@ -174,7 +174,7 @@ def _parquet() -> Any:
         import pyarrow.parquet
     except ImportError as error:
         raise ValueError(
-            "the benchmark records its runs as Parquet, which needs pyarrow. Run: pip install 'dpproof[parquet]'"
+            "the benchmark records its runs as Parquet, which needs pyarrow. Run: pip install 'dpproof[interop]'"
         ) from error
     return pyarrow.parquet
 
