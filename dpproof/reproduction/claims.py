@@ -67,7 +67,7 @@ class Evidence:
     Attributes:
         suite: the scores of the benchmark.
         own: the tables of the paper's own experiment, by name.
-        more: the other recorded data of that experiment.
+        more: its settings and its other recorded data.
     """
 
     suite: Suite
@@ -126,7 +126,9 @@ def section(found: Sequence[tuple[Claim, Judgement]]) -> str:
         "",
         "A sentence is *confirmed* if these runs show what it says at the settings below, *refuted* if they show the "
         "opposite at a setting that it covers, and *undecided* if differences are within their errors or nothing "
-        "learns. These words are about runs. Verdicts on the paper's theorems are in the ledger.",
+        "learns. These words are about these runs, with this project's implementations and constants. Where a sentence "
+        'has no number ("close", "comparable"), the threshold is ours. It stands under *how it is decided*. Verdicts '
+        "on the paper's theorems are in the ledger.",
         "",
         "| where | sentence | what it says | how it is decided | outcome | measured |",
         "|---|---|---|---|---|---|",

@@ -143,7 +143,7 @@ class Study(abc.ABC, Generic[S]):
         """
         if not self.judges:
             return []
-        evidence = Evidence(recorded(folder), found.tables, found.more)
+        evidence = Evidence(recorded(folder), found.tables, {**asdict(found.size), **found.more})
         return claims.judged(self.paper, self.judges, evidence)
 
     def _first(self, found: Measured[S], judged: Sequence[tuple[Claim, Judgement]]) -> list[str]:

@@ -55,7 +55,7 @@ def test_a_recorded_page_is_what_the_template_makes_of_the_tables(name):
         ),
         ("expert", "Its first state is fixed and its dynamics have no chance"),
         ("expert", "of the paper that an experiment could speak to"),
-        ("expert", 'Refuted: "This may be taken as an upper-bound on the performance'),
+        ("expert", "2 are confirmed, 11 are undecided"),
         ("expert", "Each figure is the result of 3 runs only"),
         ("sdp-pe", 'Refuted: "Its performance closely approaches that of the non-private PE and UCBVI-JDP."'),
         ("sdp-pe", "The possible transitions are taken as known"),

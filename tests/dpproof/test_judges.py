@@ -255,6 +255,13 @@ def test_a_private_arm_above_no_privacy_refutes_the_upper_bound():
     assert EXPERT[name](Evidence(Table(()), learned((60.0, 60.0, 60.0, 110.0)))).outcome is REFUTED
 
 
+def test_three_runs_decide_nothing_on_returns():
+    own, name = learned((60.0, 60.0, 60.0, 110.0)), "section6_3.nonprivate_upper_bound"
+    found = EXPERT[name](Evidence(Table(()), own, {"runs": 3}))
+    assert (found.outcome, found.figures.startswith("3 runs are too few to decide.")) == (UNDECIDED, True)
+    assert EXPERT[name](Evidence(Table(()), own, {"runs": 20})).outcome is REFUTED
+
+
 def test_most_of_the_loss_is_recovered():
     name = "section6_4.recovers_loss"
     assert EXPERT[name](Evidence(Table(()), learned((90.0,) * 4))).outcome is CONFIRMED

@@ -2,8 +2,8 @@
 
 The paper's method is the one with calibrated noise here: its certified epsilon is that of DP-SGD with which it is
 compared. A mean has few runs. So its error is half the width of its 95% interval (Student's t) divided by 1.96, which
-is larger than the standard error: 2.2 times as large for three runs. An arm learns if it has more than a tenth of the
-way from the return of random actions to the return without privacy.
+is larger than the standard error: 2.2 times as large for three runs. Fewer than ten runs decide nothing on returns. An
+arm learns if it has more than a tenth of the way from the return of random actions to the return without privacy.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from dpproof.reproduction.claims import Evidence, Judge
+from dpproof.reproduction.claims import Evidence, Judge, Judgement, Outcome
 from dpproof.reproduction.expert.settings import CHOICES
 from dpproof.reproduction.shapes import (
     LEARNT,
+    LEAST,
     Mean,
     Setting,
     Shape,
@@ -164,7 +165,21 @@ def _not_run(what: str) -> Shape:
 _FIGURE_4: Final = ("lunarlander", "acrobot", "cartpole")
 _SEVERAL: Final = somewhere(_better(_TEN), least=2)
 _CONSISTENT: Final = always(_better(_budgets(*_FIGURE_4, printed=True)))
-JUDGES: Final[Mapping[str, Judge]] = {
+
+
+def _on_returns(judge: Judge) -> Judge:
+    """Return a judge of mean returns, which decides nothing if there are fewer than `LEAST` runs."""
+
+    def judged(evidence: Evidence) -> Judgement:
+        found, runs = judge(evidence), evidence.more.get("runs", LEAST)
+        if runs >= LEAST or found.outcome is Outcome.UNDECIDED:
+            return found
+        return Judgement(Outcome.UNDECIDED, f"{runs} runs are too few to decide. {found.figures}")
+
+    return judged
+
+
+_OF_RETURNS: Final[Mapping[str, Judge]] = {
     "abstract.strong_performance": always(_close(_TEN)),
     "abstract.substantial_improvements": _SEVERAL,
     "introduction.significantly_improves": _SEVERAL,
@@ -172,15 +187,19 @@ JUDGES: Final[Mapping[str, Judge]] = {
         _better(_budgets("lunarlander", "cartpole", printed=True)),
         _not_run("training on released prefixes only (p = 0) on lunarlander and cartpole"),
     ),
-    "introduction.no_noise_subset": always(
-        _released(_TEN, lambda row, kind: row[f"{kind}_released"] >= 1, "printed", "calibrated")
-    ),
     "section6_3.nonprivate_upper_bound": always(_bounded),
     "figure3.favourable": _SEVERAL,
     "section6_4.superior": _SEVERAL,
     "section6_4.recovers_loss": always(_recovered),
     "section6_4.stable_enough": always(_close([("acrobot", 10.0), ("hiv", 10.0)])),
     "figure4.consistent": _CONSISTENT,
+    "conclusion.convincing": each(_SEVERAL, _CONSISTENT),
+}
+JUDGES: Final[Mapping[str, Judge]] = {
+    **{name: _on_returns(judge) for name, judge in _OF_RETURNS.items()},
+    "introduction.no_noise_subset": always(
+        _released(_TEN, lambda row, kind: row[f"{kind}_released"] >= 1, "printed", "calibrated")
+    ),
     "figure4.low_epsilon": always(
         _released(
             _budgets(*_FIGURE_4, printed=False),
@@ -188,6 +207,5 @@ JUDGES: Final[Mapping[str, Judge]] = {
             "printed",
         )
     ),
-    "conclusion.convincing": each(_SEVERAL, _CONSISTENT),
 }
 """The judge of each claim that is not out of reach."""
