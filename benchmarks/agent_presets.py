@@ -24,18 +24,9 @@ from dpproof.mechanisms.agents.playing import regrets
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.private_ucb.constants import Constants
+from dpproof.reproduction.suite.problems import garnet
 
 EPSILON = {"rewards-only": 1, "replace": 5}
-
-
-def garnet(states: int, actions: int, branches: int, horizon: int, seed: int) -> TabularMDP:
-    """Return a random MDP in which every state and action has some random next states, and few rewards."""
-    rng = np.random.default_rng(seed)
-    transitions = np.zeros((states, actions, states))
-    for s, a in np.ndindex(states, actions):
-        transitions[s, a, rng.choice(states, branches, replace=False)] = rng.dirichlet(np.ones(branches))
-    rewards = np.where(rng.random((states, actions)) < 0.2, rng.random((states, actions)), 0.0)
-    return TabularMDP(transitions, rewards, horizon)
 
 
 def lock(states: int, horizon: int, slip: float) -> TabularMDP:
