@@ -271,7 +271,7 @@ class Agent:
     def settle(self) -> None:
         """Count users who were under way when the run stopped as absent, if users come one at a time.
 
-        There are several if Ctrl-C came while users began. `dpproof.agent` calls this method after a replay. These users
+        There are several if Ctrl-C came while users began. `dpproof.agent` calls this method after a replay. The users
         may not come again.
         """
         if self._learner.overlapping:
