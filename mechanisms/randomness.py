@@ -77,8 +77,7 @@ class RecordedWords:
         """Return ``count`` words.
 
         Raises:
-            RecordedWordsError: the recorded words are those of a request for another number of words, so they were used for
-                other noise.
+            RecordedWordsError: the recorded words were requested in another number, so they were used for other noise.
         """
         if not count:
             return np.empty(0, np.uint64)
@@ -88,8 +87,8 @@ class RecordedWords:
             return new
         if len(self._held[0]) != count:
             raise RecordedWordsError(
-                f"{count} random words are needed, but the next recorded ones are {len(self._held[0])}. They must be used "
-                "for the same noise again. Go on with the same version on the same machine."
+                f"{count} random words are needed, but the next recorded ones are {len(self._held[0])}. They must be "
+                "used for the same noise again. Go on with the same version on the same machine."
             )
         return self._held.popleft()
 
