@@ -64,7 +64,7 @@ class Agent:
         self._draws = Randomness.of(None if not randomness.simulated else randomness.spawn(1)[0]).generator
         self._open: set[bytes] = set()
         self._lost: set[bytes | None] = set()
-        """Persons who were under way when the run stopped, and have not come again."""
+        """Persons who were under way when the run stopped or Ctrl-C came, and have not come again."""
         self._users = self._running = self._under_way = 0
         self._lock = threading.RLock()
         self._process, self._broken = os.getpid(), False
@@ -177,10 +177,11 @@ class Agent:
                 if not again:
                     self._journal.begin(digest)
                     self._begin()
+                    self._lost.add(digest)  # until the session exists: Ctrl-C may come first
                 weights = self._learner.for_user()
             self._running += 1
+            self._lost.discard(digest)
             if digest is not None:
-                self._lost.discard(digest)
                 self._open.add(digest)
             return Session(self._task, weights, digest, self._draws, self._finish)
 
@@ -268,14 +269,17 @@ class Agent:
             self._lost.add(event.person)
 
     def settle(self) -> None:
-        """Count the user who was under way when the run stopped as absent, if users come one at a time.
+        """Count users who were under way when the run stopped as absent, if users come one at a time.
 
-        `dpproof.agent` calls this method after a replay. The user may not come again.
+        There are several if Ctrl-C came while users began. `dpproof.agent` calls this method after a replay. The users
+        may not come again.
         """
-        if self._under_way and not self._learner.overlapping:
-            person = next(iter(self._lost - {None}), None)
-            self._lost.clear()
+        if self._learner.overlapping:
+            return
+        named = [person for person in self._lost if person is not None]
+        for person in [*named, *[None] * (self._under_way - len(named))]:
             self._note(person, self._learner.absent())
+        self._lost.clear()
 
     def train(
         self,

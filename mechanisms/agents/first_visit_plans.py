@@ -76,7 +76,7 @@ def _shape(task: Task, wish: Wish) -> BatchedCountsParameters:
         task.states, task.actions.size, task.horizon, task.episodes, 1.0, COST_FACTOR, min(CAP, task.horizon),
         task.episodes - 1, most_payoff=task.most_gain, bits=min(_BITS, _WHOLE - 1 - gains.bit_length()), grains=GRAINS,
     )  # fmt: skip
-    one = replace(one, cost_factor=round(COST_FACTOR * _paid(one) ** 0.25, 3))
+    one = replace(one, cost_factor=max(0.001, round(COST_FACTOR * _paid(one) ** 0.25, 3)))
     deviation = _least(one, wish).sigma
     every = min(max(1, round(FIRST * deviation)), max(1, task.episodes // _LEAST_BATCHES))
     return replace(one, every=every, growth=GROWTH)

@@ -24,7 +24,7 @@ from dpproof.mechanisms.agents.presets import PRESETS, Signal
 from dpproof.mechanisms.agents.promise import Promise
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.agents.task import FOUND, Task, successors_of
-from dpproof.mechanisms.randomness import Entropy, Randomness, RecordedWords, Source
+from dpproof.mechanisms.randomness import Entropy, Randomness, RecordedWords, RecordedWordsError, Source
 from dpproof.mechanisms.rl.private_ucb.constants import Constants
 
 
@@ -260,7 +260,10 @@ def _made(algorithm: str, task: Task, wish: Wish, randomness: Randomness, journa
 def _resumed(algorithm: str, task: Task, wish: Wish, randomness: Randomness, journal: Journal) -> Agent:
     words = RecordedWords(journal.words, journal.recorded_words())
     found = _made(algorithm, task, _as_before(wish, journal), Randomness(Entropy(words)), journal)
-    found.replay(journal.events())
+    try:
+        found.replay(journal.events())
+    except RecordedWordsError as error:
+        raise JournalError(f"journal cannot be repeated: {error}") from error
     if words.left:
         raise JournalError(
             f"the journal holds {words.left} random words that its users do not need, so users are missing from it. "

@@ -179,8 +179,8 @@ def plan_of(task: Task, p: BatchedCountsParameters) -> Plan:
     return Plan(
         "batched-counts",
         p,
-        Fraction(p.sigma),
-        Fraction(p.sigma) * Fraction(p.cost_factor),
+        exact(p.sigma),
+        exact(p.sigma) * exact(p.cost_factor),
         p.every,
         p.batches,
         p.cap if p.pooled else task.horizon,
@@ -192,8 +192,8 @@ def plan_of(task: Task, p: BatchedCountsParameters) -> Plan:
         one.amplification * lattice,
         p.batches.bit_length(),
         _openings(p),
-        None if p.step_sigma is None else Fraction(p.step_sigma),
-        Fraction(p.growth or 0),
+        None if p.step_sigma is None else exact(p.step_sigma),
+        exact(p.growth or 0),
     )
 
 
@@ -221,7 +221,7 @@ def _openings(p: BatchedCountsParameters) -> Openings | None:
     """Return how transitions are found; None if every possible one has a counter."""
     if p.threshold is None:
         return None
-    return Openings(Fraction(p.opening_sigma or 0), p.threshold, max(1, p.batches // _FOUND_TIMES))
+    return Openings(exact(p.opening_sigma or 0), p.threshold, max(1, p.batches // _FOUND_TIMES))
 
 
 PRIVATIZERS = ("auto", "tree", "square-root", "banded", "local")

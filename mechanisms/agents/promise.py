@@ -21,7 +21,8 @@ class Promise:
     Attributes:
         mechanism: the command-line name of the mechanism.
         releases: the parameters of every kind of release. A user's data are in one release of one kind, unless there
-            is a single kind, which covers the whole run.
+            is a single kind, which covers the whole run. The user who replaces another one may be in a release of
+            another kind (docs/notes/first_visits.md).
         adjacency: the neighbouring relation.
         epsilon, delta: the guarantee that was asked for.
     """

@@ -14,7 +14,8 @@ from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.mechanisms.agents import first_visit_plans
 from dpproof.mechanisms.agents.agent import Agent
-from dpproof.mechanisms.agents.first_visits import Noise, Trust, TrustPlanner
+from dpproof.mechanisms.agents.first_visits import FirstVisitLearner, Noise, Trust, TrustPlanner
+from dpproof.mechanisms.agents.journal import JournalError
 from dpproof.mechanisms.agents.learner import Path, Paths
 from dpproof.mechanisms.agents.playing import FiniteMDP, regrets
 from dpproof.mechanisms.agents.spaces import FiniteSpace
@@ -142,6 +143,23 @@ def test_a_run_goes_on_from_its_journal(tmp_path: FilePath) -> None:
     first, again = serve(60), serve(0)
     assert first[1] == again[1] > 0
     assert (first[0] == again[0]).all()
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_journal_whose_check_comes_out_otherwise_is_refused(
+    before: bool, tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another machine may round otherwise. The same words must not become the noise of other counters."""
+    mdp, file = lock(2, 2), tmp_path / "journal.db"
+    monkeypatch.setattr(FirstVisitLearner, "_refuted", lambda *_: before)
+    one = made(mdp, 40, seed=None, journal=file)
+    for _ in range(20):
+        one.user().abort()
+    one.close()
+    made(mdp, 40, seed=None, journal=file).close()
+    monkeypatch.setattr(FirstVisitLearner, "_refuted", lambda *_: not before)
+    with pytest.raises(JournalError, match="same noise again"):
+        made(mdp, 40, seed=None, journal=file)
 
 
 def planner(trust: Trust, noise: float) -> TrustPlanner:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,11 @@ from scipy.spatial.distance import cdist
 from dpproof import Adjacency, agent
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
-from dpproof.mechanisms.agents import plans
+from dpproof.mechanisms.agents import algorithms, plans
+from dpproof.mechanisms.agents.agent import Agent
 from dpproof.mechanisms.agents.counted import LocalLearner
 from dpproof.mechanisms.agents.counters import Counters
+from dpproof.mechanisms.agents.first_visits import FirstVisitLearner
 from dpproof.mechanisms.agents.learner import Floats, Path, Paths
 from dpproof.mechanisms.agents.presets import OPTIMISTIC
 from dpproof.mechanisms.agents.spaces import FiniteSpace
@@ -224,3 +227,51 @@ def test_how_long_a_user_takes_moves_nobody_else(relation: str, late: int) -> No
     apart = np.sqrt(sum(np.square(a - b).sum() for a, b in zip(*rows, strict=True)))
     proved: Any = one.promise.result().guarantee
     assert 0.4 * proved.mu.upper < apart <= proved.mu.upper
+
+
+def ended_late(of: Agent, path: Path | None, late: int) -> Floats:
+    """Return all numbers of a run of `first-visit-vi` in units of their noise, if a user ends after user ``late``.
+
+    The user begins first. All others do the same in every run. The user is absent if there is no path.
+    """
+    learner: Any = of._learner
+    both, first = [learner._counters], of.user()
+    for number in range(of.task.episodes):
+        if number:
+            with of.user() as user:
+                user.act(0)
+                user.observe(0.3, 0, action=0)
+        if number == late and path is not None:
+            of._finish(None, path)
+        elif number == late:
+            first.abort()
+    if learner._counters is not both[0]:
+        both.append(learner._counters)
+    sums = [x for one in both for x in (one._gains, one._transitions, one._steps) if x is not None]
+    return np.concatenate(
+        [np.array(x._released[: x.time]).ravel() / float(x._draw.func.__self__.scale) for x in sums]
+    )
+
+
+@pytest.mark.filterwarnings("ignore::dpproof.mechanisms.agents.making.SwampedWarning")
+@pytest.mark.parametrize("most", [None, 0.75])
+@pytest.mark.parametrize("relation", ["replace", "add-remove"])
+@pytest.mark.parametrize("restart", [1, 2])
+def test_a_user_of_both_kinds_of_tables_is_no_further_apart_than_the_accountant_says(
+    restart: int, relation: str, most: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user ends before the learner begins again, or after it. All pairs of episodes and of ends are compared."""
+    monkeypatch.setattr(FirstVisitLearner, "_refuted", lambda self, *_: self.releases == restart)
+    counts = algorithms.first_visit_counts
+    monkeypatch.setattr(algorithms, "first_visit_counts", lru_cache(counts))
+    rows, proved = [], 0.0
+    for late, path in itertools.product((0, restart, 5), (None, *paths(task(1, 1, 2)))):
+        one = agent(
+            "first-visit-vi", observations=1, actions=1, episodes=7, horizon=2, epsilon=2, delta="1e-5",
+            adjacency=relation, reward_range=(0, 1), most_reward=most,
+        )  # fmt: skip
+        rows.append(ended_late(one, path, late))
+        found: Any = one.promise.result().guarantee
+        proved = max(each.mu.upper for each in found.cases)
+    apart = float(cdist(rows, rows if relation == "replace" else rows[:1]).max())
+    assert 0.85 * proved < apart <= proved * (1 + 1e-12)
