@@ -173,6 +173,7 @@ class Agent:
                 raise ValueError(
                     f"{self._name} takes one user at a time. End or abort the session of the last user."
                 )
+            draws = self._own_draws()
             with self._drawing():
                 if not again:
                     self._journal.begin(digest)
@@ -183,7 +184,7 @@ class Agent:
             self._lost.discard(digest)
             if digest is not None:
                 self._open.add(digest)
-            return Session(self._task, weights, digest, self._draws, self._finish)
+            return Session(self._task, weights, digest, draws, self._finish)
 
     def _room(self) -> None:
         if self.users >= self._task.episodes:
@@ -240,6 +241,13 @@ class Agent:
                 if isinstance(error, JournalError) or not isinstance(error, Exception):
                     raise
                 raise JournalError(_STOPPED) from error
+
+    def _own_draws(self) -> np.random.Generator:
+        """Return the generator of one user's actions, which has the system's entropy of its own.
+
+        If users shared one stream, later actions could tell how many draws, and so how many steps, a user took.
+        """
+        return self._draws if self.simulated else Randomness.of(None).generator
 
     def _end(self, record: Record | None) -> None:
         if record is None:

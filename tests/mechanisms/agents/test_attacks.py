@@ -384,3 +384,13 @@ def test_ten_million_users_are_possible() -> None:
 def test_tree_sums_that_doubles_would_round_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"below 2\^53"):
         TreeSums(1, 1, lambda n: np.zeros(n, np.int64), most=1 << 53)
+
+
+def test_users_of_an_agent_that_is_deployed_share_no_stream_of_random_numbers() -> None:
+    one = small()
+    with one.user() as first, one.user() as second:
+        first.act(0)
+        assert len({id(first._rng), id(second._rng), id(one._draws)}) == 3
+        assert first._rng.bit_generator.state != second._rng.bit_generator.state
+        first.abort()
+        second.abort()
