@@ -46,9 +46,13 @@ def _to(value: float | None, form: str, none: str = "-") -> str:
 
 def rendered(template: Path, first: Sequence[str], **shown: Any) -> str:
     """Return the text of a page: a template with its first sentences and the values that it shows."""
-    text = _TEMPLATES.from_string(template.read_text(encoding="utf-8"))
-    page = text.render(first_lines="\n".join(written(first)), **shown)
+    page = markdown(template, first_lines="\n".join(written(first)), **shown)
     return flowed(f"{page}\n\n{ARITHMETIC}")
+
+
+def markdown(template: Path, **shown: Any) -> str:
+    """Return the text of a template with the values that it shows. It may be a part of a page."""
+    return _TEMPLATES.from_string(template.read_text(encoding="utf-8")).render(**shown)
 
 
 _TEMPLATES: Final = jinja2.Environment(

@@ -3,7 +3,8 @@
 A claim covers settings, for example all problems and epsilons. A shape yields what each setting shows: the claim, its
 opposite, or neither. A rule, `always` or `somewhere`, turns shapes into a judge. The rules are the same for all papers:
 
-- Two means differ if they are `SURE` standard errors of their difference apart.
+- Two means differ if they are `SURE` standard errors of their difference apart, or more if a claim covers several
+  settings: so many that the chance of a wrong difference in any of them is not larger than in a single one.
 - Two arms that both do not learn decide no ordering. An arm does not learn if its regret is above `LEARNT` of the
   regret without learning.
 - A mean over fewer than `LEAST` runs decides nothing, as if it was not run.
@@ -17,6 +18,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
+
+from scipy import stats
 
 from dpproof.reproduction.claims import Evidence, Judge, Judgement, Outcome
 from dpproof.reproduction.suite.summary import SURE, Score
@@ -60,6 +63,11 @@ class Mean:
         """Return the mean times a known positive factor."""
         return replace(self, value=self.value * factor, error=self.error * factor)
 
+    def apart(self, other: Mean) -> float:
+        """Return how many standard errors of their difference two means are apart."""
+        error = math.hypot(self.error, other.error)
+        return abs(other.value - self.value) / error if error else math.inf
+
     def clearly_below(self, other: Mean) -> bool:
         """Return whether this mean is below another one by `SURE` standard errors, and by more than rounding."""
         apart = max(
@@ -98,10 +106,17 @@ class Shows(enum.Enum):
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting that a claim covers, what it shows, and the figures that show it."""
+    """A setting that a claim covers, what it shows, and the figures that show it.
+
+    Attributes:
+        shows: what it shows.
+        figures: the figures that show it.
+        apart: how many standard errors of their difference two means are apart; infinite if nothing is random.
+    """
 
     shows: Shows
     figures: str
+    apart: float = math.inf
 
 
 Shape = Callable[[Evidence], Iterable[Setting]]
@@ -116,7 +131,7 @@ def always(*shapes: Shape) -> Judge:
     """
 
     def judge(evidence: Evidence) -> Judgement:
-        found = _settings(shapes, evidence)
+        found = _clear(_settings(shapes, evidence))
         if _shows(found, Shows.OPPOSITE):
             return Judgement(Outcome.REFUTED, _told(found))
         unclear = _shows(found, Shows.NEITHER, Shows.ALLOWED, Shows.MISSING)
@@ -134,7 +149,7 @@ def mostly(*shapes: Shape) -> Judge:
     """
 
     def judge(evidence: Evidence) -> Judgement:
-        found = _settings(shapes, evidence)
+        found = _clear(_settings(shapes, evidence))
         if _shows(found, Shows.MISSING):
             return Judgement(Outcome.UNDECIDED, _told(found))
         half = (len(found) - len(_shows(found, Shows.IDLE))) / 2
@@ -154,7 +169,7 @@ def somewhere(*shapes: Shape, least: int = 1) -> Judge:
     """
 
     def judge(evidence: Evidence) -> Judgement:
-        found = _settings(shapes, evidence)
+        found = _clear(_settings(shapes, evidence))
         if len(_shows(found, Shows.CLAIM)) >= least:
             return Judgement(Outcome.CONFIRMED, _told(found))
         never = found and len(found) - len(_shows(found, Shows.OPPOSITE)) < least
@@ -202,6 +217,17 @@ def _settings(shapes: Sequence[Shape], evidence: Evidence) -> list[Setting]:
     return list(chain.from_iterable(shape(evidence) for shape in shapes))
 
 
+def _clear(found: Sequence[Setting]) -> list[Setting]:
+    """Return the settings; those whose means are not far enough apart for so many settings show neither."""
+    run = max(1, len(found) - len(_shows(found, Shows.MISSING)))
+    needed = float(stats.norm.isf(stats.norm.sf(SURE) / run))
+    known = (Shows.CLAIM, Shows.OPPOSITE, Shows.ALLOWED)
+    return [
+        replace(one, shows=Shows.NEITHER) if one.shows in known and one.apart < needed else one
+        for one in found
+    ]
+
+
 def _shows(found: Iterable[Setting], *kinds: Shows) -> list[Setting]:
     return [one for one in found if one.shows in kinds]
 
@@ -239,11 +265,11 @@ def less(one: Mean | None, other: Mean | None, where: str) -> Setting:
         where: the setting in words, such as "on river-swim at epsilon 10".
 
     >>> less(Mean(0.31, 0.01), Mean(0.52, 0.01), "on river-swim")
-    Setting(shows=<Shows.CLAIM: 'the claim holds'>, figures='0.310 ± 0.010 against 0.520 ± 0.010 on river-swim')
+    Setting(shows=<Shows.CLAIM: 'the claim holds'>, figures='0.310 ± 0.010 against 0.520 ± 0.010 on river-swim', ...)
     """
     if one is None or other is None or min(one.runs, other.runs) < LEAST:
         return Setting(Shows.MISSING, where)
-    return Setting(_ordering(one, other), f"{one} against {other} {where}")
+    return Setting(_ordering(one, other), f"{one} against {other} {where}", one.apart(other))
 
 
 def _ordering(one: Mean, other: Mean) -> Shows:
@@ -258,7 +284,7 @@ def near(found: Mean | None, target: float, where: str) -> Setting:
     """Return what a setting shows of the claim that a mean is within a factor 2 of a target.
 
     >>> near(Mean(9.0, 0.5), 10.0, "on chain")
-    Setting(shows=<Shows.CLAIM: 'the claim holds'>, figures='9.00 ± 0.50 against 10 on chain')
+    Setting(shows=<Shows.CLAIM: 'the claim holds'>, figures='9.00 ± 0.50 against 10 on chain', ...)
     """
     if found is None or found.runs < LEAST:
         return Setting(Shows.MISSING, where)
@@ -266,7 +292,8 @@ def near(found: Mean | None, target: float, where: str) -> Setting:
     inside = low.clearly_below(found) and found.clearly_below(high)
     outside = found.clearly_below(low) or high.clearly_below(found)
     shows = Shows.CLAIM if inside else Shows.OPPOSITE if outside else Shows.NEITHER
-    return Setting(shows if found.learns else Shows.IDLE, f"{found} against {target:.4g} {where}")
+    apart = min(found.apart(low), found.apart(high))
+    return Setting(shows if found.learns else Shows.IDLE, f"{found} against {target:.4g} {where}", apart)
 
 
 def fact(*, holds: bool, figures: str) -> Setting:

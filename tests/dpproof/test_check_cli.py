@@ -241,7 +241,12 @@ def test_the_papers_come_out_as_recorded(run, tmp_path):
     assert f"{paper['account']['epsilon']['upper']:.6f}" == "1.633810"
     assert [found["verdict"] for found in paper["audits"]] == [case.expected.value for case in CASES]
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
-    figures = [figure for found in ran.json["papers"] if found["experiment"] for figure in found["experiment"]["figures"]]
+    figures = [
+        figure
+        for found in ran.json["papers"]
+        if found["experiment"]
+        for figure in found["experiment"]["figures"]
+    ]
     assert page.count('src="data:image/svg+xml;base64,') == len(figures) > 9
     assert all(f'id="{entry["id"]}"' in page for found in ran.json["papers"] for entry in found["statements"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from dataclasses import replace
 
 import pytest
@@ -17,10 +18,10 @@ from dpproof.reproduction.engine import Measured
 from dpproof.reproduction.experiments import experiments
 from dpproof.reproduction.expert.study import STUDY as EXPERT
 from dpproof.reproduction.first_lines import read
-from dpproof.reproduction.private_ucb.arms import Group
 from dpproof.reproduction.private_ucb.study import STUDY as UCB
 from dpproof.reproduction.sdp_pe.arms import Kind, Size
 from dpproof.reproduction.sdp_pe.study import STUDY as SDP
+from dpproof.reproduction.suite.summary import Score
 from dpproof.reproduction.suite.summary import Table as Scores
 
 PAGES = {name: FOLDER / f"{name.replace('-', '_')}.md" for name in experiments()}
@@ -82,12 +83,6 @@ def sdp_lines(never, rows):
     return SDP.first_lines(Measured(SDP.full, 0, {"regret": rows}, (), {"never": never}))
 
 
-def ucb_lines(never, rows, baselines=()):
-    return UCB.first_lines(
-        Measured(UCB.full, 0, {"regret": rows, "baselines": baselines}, (), {"never": never})
-    )
-
-
 def learner(method, epsilon, value, interval=1.0, problem="cartpole"):
     return {
         "problem": problem, "method": method, "epsilon": epsilon, "return": value, "interval": interval,
@@ -139,55 +134,63 @@ def test_where_no_private_algorithm_learns_it_is_said():
     assert any("possible transitions are taken as known" in line for line in lines(500.0))
 
 
-def arm(group, counts="joint", epsilon=1.0, regret=100.0, **more):
-    law = {
-        "standard_error": 1.0,
-        "deviation": 10.0 + regret / 1000,
-        "median": 90.0,
-        "high": 300.0,
-        "failed": 0.07,
-    }
-    found = {"algorithm": "VI", "group": group.value, "counts": counts, "epsilon": epsilon, "regret": regret}
-    return found | law | {"certified_epsilon": epsilon, "worst": 900.0, "seeds": 100} | more
+def score(arm, mean, epsilon=math.inf, error=0.002, problem="river-swim", runs=100):
+    curve = tuple(mean * i / 10 for i in range(1, 11))
+    private = math.isfinite(epsilon)
+    law = (mean, error, 0.9 * mean, 0.95 * mean, 1.1 * mean, 1.5 * mean, 0.07, curve)
+    return Score(problem, arm, epsilon, epsilon if private else None, 1e-6 if private else None, runs, *law)
 
 
-def test_the_headline_is_a_law_and_few_runs_are_said():
-    rows = [arm(Group.THEORY, "per step", None, 990.0), arm(Group.BEST), arm(Group.PRINTED, regret=950.0)]
-    told = "\n".join(ucb_lines(1000.0, rows))
-    assert "Half of the runs are above 90, one in ten above 300, the worst is 900, and 7% fail" in told
-    assert "its regret is 990 (VI, per step) of 1000" in told
+def ucb_lines(*scores):
+    return "\n".join(UCB.said(Scores(scores)))
+
+
+def test_the_best_result_is_said_with_its_quantiles():
+    told = ucb_lines(score("PRIVATE-UCB-VI, joint", 0.4, 1.0), score("PRIVATE-UCB-PO, joint", 0.2, 1.0))
+    assert (
+        "regret on RiverSwim is 20.0% ± 0.2% of the regret without learning (PRIVATE-UCB-PO, joint;" in told
+    )
+    assert "Half of the runs are above 19.0%, the worst is 30.0%" in told
     assert "UCB-VI was not run yet and OPPO was not run yet" in told
-    assert "runs only" not in told
-    assert "result of 20 runs only" in "\n".join(ucb_lines(1000.0, [*rows, arm(Group.HONEST, seeds=20)]))
+
+
+def test_a_learner_whose_certified_epsilon_is_larger_is_not_the_best():
+    printed = replace(score("PRIVATE-UCB-VI, joint, printed noise", 0.1, 1.0), certified=2.9)
+    assert "(PRIVATE-UCB-PO, joint;" in ucb_lines(printed, score("PRIVATE-UCB-PO, joint", 0.2, 1.0))
 
 
 def test_the_baselines_are_those_of_the_benchmark():
-    rows = [arm(Group.THEORY, "per step", None, 990.0), arm(Group.BEST)]
-    known = [{"algorithm": "UCB-VI", "regret": 0.2123, "error": 0.002}]
-    told = "\n".join(ucb_lines(1000.0, rows, known))
+    told = ucb_lines(score("UCB-VI", 0.2123), score("PRIVATE-UCB-VI, no noise, printed", 0.99))
     assert "UCB-VI has 21.2% ± 0.2% of the regret without learning and OPPO was not run yet" in told
+    assert "is 99.0% ± 0.2% (PRIVATE-UCB-VI, no noise, printed) of the regret without learning" in told
 
 
-def judged(claim, *rows, never=1000.0):
-    return UCB.judges[claim](Evidence(Scores(()), {"regret": rows}, {"never": never}))
+def judged(claim, *scores):
+    return UCB.judges[claim](Evidence(Scores(scores), {}))
 
 
 def test_private_curves_are_judged_with_the_printed_noise():
     claim = "figure2.private_curves_learn"
-    rows = [arm(Group.PRINTED, regret=950.0), arm(Group.PRINTED, regret=950.0, algorithm="PO")]
-    assert judged(claim, *rows).outcome is Outcome.REFUTED
-    assert "0.9500 ± 0.0010 against 0.9 of never learning (VI, printed noise)" in judged(claim, *rows).figures
-    learnt = [row | {"regret": 300.0} for row in rows]
-    assert judged(claim, *learnt).outcome is Outcome.UNDECIDED
-    assert "Not run yet (2 of 4)" in judged(claim, *learnt).figures
+    names = [f"PRIVATE-UCB-{name}, joint, printed noise" for name in ("VI", "PO")]
+    refuted = judged(claim, *(score(name, mean, 1.0) for name, mean in zip(names, (0.95, 0.5), strict=True)))
+    assert refuted.outcome is Outcome.REFUTED
+    assert (
+        "0.9500 ± 0.0020 against 0.9 of never learning (PRIVATE-UCB-VI, joint, printed noise)"
+        in refuted.figures
+    )
+    learnt = judged(claim, *(score(name, 0.3, 1.0) for name in names))
+    assert learnt.outcome is Outcome.UNDECIDED
+    assert "Not run yet (2 of 4)" in learnt.figures
 
 
 def test_the_local_model_below_the_joint_one_is_said_where_it_is_clear():
-    claim, rows = "introduction.ldp_worse", [arm(Group.POOLED, regret=200.0)]
-    less = judged(claim, *rows, arm(Group.POOLED, "local", regret=150.0)).figures
+    claim, joint = "introduction.ldp_worse", score("PRIVATE-UCB-VI, joint", 0.2, 1.0)
+    less = judged(claim, joint, score("PRIVATE-UCB-VI, local", 0.15, 1.0)).figures
     assert "The opposite holds" in less
-    assert "0.2000 ± 0.0010 against 0.1500 ± 0.0010" in less
-    assert "The opposite holds" not in judged(claim, *rows, arm(Group.POOLED, "local", regret=199.0)).figures
+    assert "0.2000 ± 0.0020 against 0.1500 ± 0.0020" in less
+    assert (
+        "The opposite holds" not in judged(claim, joint, score("PRIVATE-UCB-VI, local", 0.199, 1.0)).figures
+    )
 
 
 def test_what_a_run_leaves_is_read_back(tmp_path):

@@ -97,7 +97,8 @@ def _close(budgets: Iterable[Budget]) -> Shape:
             start = _random(evidence, name)
             near, far = (_part(start, free, share) for share in (_NEAR, _FAR))
             shows = _within(own, near, far)
-            yield Setting(shows, f"{own} against {free} {told}, random actions {start:.4g}")
+            apart = min(own.apart(near), own.apart(far))
+            yield Setting(shows, f"{own} against {free} {told}, random actions {start:.4g}", apart)
 
     return shape
 

@@ -9,10 +9,8 @@ from itertools import pairwise
 from typing import Final
 
 from dpproof.reproduction.claims import Evidence, Judge
-from dpproof.reproduction.private_ucb.arms import Group
 from dpproof.reproduction.score_shapes import (
     below,
-    falling,
     falls,
     flattens,
     learns,
@@ -23,7 +21,6 @@ from dpproof.reproduction.score_shapes import (
     tenth,
 )
 from dpproof.reproduction.shapes import (
-    LEARNT,
     LEAST,
     Mean,
     Setting,
@@ -43,7 +40,6 @@ from dpproof.reproduction.suite.arms import EPSILONS
 from dpproof.reproduction.suite.learners import sizes_of
 from dpproof.reproduction.suite.problems import PROBLEMS
 from dpproof.reproduction.suite.runs import POINTS
-from dpproof.reproduction.tables import different, where
 
 _SWIM: Final = ("river-swim",)
 _LONGER: Final = ("river-swim, K = 5000", "river-swim", "river-swim, K = 80000")
@@ -60,60 +56,14 @@ _FREE: Final = {
 }
 """The arm without privacy that has the constants and the counters of a private one."""
 _PRINTED: Final = {f"{name}, printed": f"{name}, no noise, printed" for name in (_VI, _PO)}
+_PRINTED_LOCAL: Final = tuple(f"{name}, local, printed" for name in (_VI, _PO))
+_PRINTED_NOISE: Final = tuple(
+    f"{name}, {trust}, printed noise" for name in (_VI, _PO) for trust in ("joint", "local")
+)
+"""Arms with the printed noise, and constants that were chosen on other problems."""
 _JOINT: Final = tuple(arm for arm in _FREE if "joint" in arm)
 _LOCAL: Final = tuple(arm for arm in _FREE if "local" in arm)
 _POOLED_JOINT, _POOLED_LOCAL, _POOLED = f"{_VI}, joint, pooled", f"{_VI}, local, pooled", f"{_VI}, no noise"
-
-
-def _own(evidence: Evidence, group: Group, algorithm: str, counts: str, epsilon: float) -> Mean | None:
-    """Return a mean of the paper's own experiment, relative to the regret without learning; None without runs."""
-    found = where(
-        evidence.own["regret"], group=group.value, algorithm=algorithm, counts=counts, epsilon=epsilon
-    )
-    for row in found:
-        mean = Mean(row["regret"], row["standard_error"], runs=row["seeds"]).times(1 / evidence.more["never"])
-        return replace(mean, learns=mean.value <= LEARNT)
-    return None
-
-
-def _own_epsilons(evidence: Evidence, group: Group) -> list[float]:
-    return sorted(different(where(evidence.own["regret"], group=group.value, counts="joint"), "epsilon"))
-
-
-def _own_falls(group: Group) -> Shape:
-    """Return the shape: in the paper's own experiment, regret falls while epsilon grows."""
-
-    def shape(evidence: Evidence) -> Iterator[Setting]:
-        for algorithm in ("VI", "PO"):
-            for counts in ("joint", "local"):
-                known = {
-                    epsilon: _own(evidence, group, algorithm, counts, epsilon)
-                    for epsilon in _own_epsilons(evidence, group)
-                }
-                yield from falling(known, f"({algorithm}, {counts}, {group.value}) in the tables below")
-
-    return shape
-
-
-def _own_local(evidence: Evidence) -> Iterator[Setting]:
-    """Yield whether joint privacy costs less than local privacy with the least certified noise."""
-    for group in (Group.HONEST, Group.POOLED):
-        for algorithm in ("VI", "PO"):
-            for epsilon in _own_epsilons(evidence, group):
-                joint, local = (_own(evidence, group, algorithm, x, epsilon) for x in ("joint", "local"))
-                told = f"({algorithm}, {group.value}, joint against local) at epsilon {epsilon:g} in the tables below"
-                yield less(joint, local, told)
-
-
-def _own_learns(evidence: Evidence) -> Iterator[Setting]:
-    """Yield whether the learners with the printed noise and tuned constants learn at epsilon 1."""
-    for algorithm in ("VI", "PO"):
-        found = _own(evidence, Group.PRINTED, algorithm, "joint", 1.0)
-        yield less(
-            found,
-            Mean(LEARNT),
-            f"of never learning ({algorithm}, printed noise) at epsilon 1 in the tables below",
-        )
 
 
 def _late(arm: str, free: str) -> Shape:
@@ -211,11 +161,17 @@ JUDGES: Final[Mapping[str, Judge]] = {
         *(below(_FREE[arm], arm, problems=_SWIM, epsilons=(1.0,)) for arm in _LOCAL),
         *(below(joint, local, problems=_SWIM, epsilons=(1.0,)) for joint, local in _TRUST),
     ),
-    "figure2.epsilon_order": always(*(falls(arm) for arm in _FREE), _own_falls(Group.PRINTED)),
-    "figure2.private_curves_learn": always(
-        _own_learns, *(learns(f"{name}, joint", problems=_SWIM, epsilons=(1.0,)) for name in (_VI, _PO))
+    "figure2.epsilon_order": always(
+        *(falls(arm) for arm in _FREE), *(falls(arm, problems=_SWIM) for arm in _PRINTED_NOISE)
     ),
-    "section6.verifies_theory": always(_own_falls(Group.THEORY)),
+    "figure2.private_curves_learn": always(
+        *(
+            learns(f"{name}, joint{noise}", problems=_SWIM, epsilons=(1.0,))
+            for name in (_VI, _PO)
+            for noise in ("", ", printed noise")
+        )
+    ),
+    "section6.verifies_theory": always(*(falls(arm, problems=_SWIM) for arm in (*_PRINTED, *_PRINTED_LOCAL))),
     "section6.baselines": always(
         *(
             below(free, f"{name}, {counts}", problems=_SWIM)
@@ -226,7 +182,7 @@ JUDGES: Final[Mapping[str, Judge]] = {
     "abstract.jdp_lower_order": always(_NEARER_JOINT),
     "abstract.ldp_multiplicative": always(_NOT_NEARER_LOCAL),
     "abstract.sublinear": always(never_refuted(*(flattens(arm) for arm in (*_PRINTED, *_FREE)))),
-    "introduction.ldp_worse": mostly(*(below(joint, local) for joint, local in _TRUST), _own_local),
+    "introduction.ldp_worse": mostly(*(below(joint, local) for joint, local in _TRUST)),
     "table1.rates": always(never_refuted(*_proportional(*_FREE))),
     "theorem3_2.po_regret": always(never_refuted(_bounded(f"{_PO}, no noise, printed"))),
     "theorem4_2.vi_regret": always(never_refuted(_bounded(f"{_VI}, no noise, printed"))),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -18,7 +18,7 @@ from dpproof.mechanisms.rl.private_ucb.baselines import oppo, ucb_vi
 from dpproof.mechanisms.rl.private_ucb.constants import THEORY
 from dpproof.reproduction.suite import learners as ready
 from dpproof.reproduction.suite import outside
-from dpproof.reproduction.suite.learners import JOINT, LOCAL, Make, sizes_of
+from dpproof.reproduction.suite.learners import JOINT, LOCAL, Make, Scale, sizes_of
 from dpproof.reproduction.suite.problems import Problem
 
 EPSILONS: Final = (0.1, 1.0, 10.0, 100.0)
@@ -90,6 +90,12 @@ def _tables(problem: Problem) -> float:
     return float(H * S * A * S) * 1e4
 
 
+def _planning(problem: Problem) -> float:
+    """Return the number of products of a probability and a value, if each episode is planned, over a hundred."""
+    S, A, H, K = sizes_of(problem)
+    return float(K * H * S * A * S) / 100
+
+
 def _bandit(problem: Problem) -> float:
     S, _, H, _ = sizes_of(problem)
     return 0.0 if H == S == 1 else math.inf
@@ -101,6 +107,14 @@ _KNOWS = "constants tuned on RiverSwim with 4 states and on a bandit; knows the 
 _POOLED_JOINT, _POOLED_LOCAL = replace(JOINT, pooled=True), replace(LOCAL, pooled=True)
 _GAUSSIAN_JOINT, _GAUSSIAN_LOCAL = replace(JOINT, gaussian=True), replace(LOCAL, gaussian=True)
 _THEORY_VI, _THEORY_PO = partial(ready.vi, constants=THEORY), partial(ready.po, constants=THEORY)
+_TRUST: Final = (
+    ("joint", Promise.REPLACE, JOINT, _POOLED_JOINT), ("local", Promise.LOCAL, LOCAL, _POOLED_LOCAL),
+)  # fmt: skip
+_PLANNERS: Final = (("VI", ready.vi, _THEORY_VI), ("PO", ready.po, _THEORY_PO))
+
+
+def _river_swim(problem: Problem) -> float:
+    return 0.0 if problem.name == "river-swim" else math.inf
 
 
 def _free(name: str, make: Make, note: str, *, leader: bool = False) -> Arm:
@@ -109,6 +123,21 @@ def _free(name: str, make: Make, note: str, *, leader: bool = False) -> Arm:
 
 def _steps(name: str, promise: Promise, make: Make, note: str) -> Arm:
     return Arm(name, promise, make, note, _per_step)
+
+
+def _figure() -> Iterator[Arm]:
+    """Yield further arms of PRIVATE-UCB's Figure 2, for its own problem."""
+    for name, own, theory in _PLANNERS:
+        for trust, promise, noise, pooled in _TRUST:
+            title = f"PRIVATE-UCB-{name}, {trust}"
+            if trust == "local":  # with a trusted server these run on all problems
+                make = ready.counted(theory, noise, Scale.PRINTED)
+                yield Arm(f"{title}, printed", promise, make, f"printed noise, {_PRINTED}", _river_swim)
+            make = ready.counted(own, noise, Scale.PRINTED)
+            yield Arm(f"{title}, printed noise", promise, make, f"printed noise, {_CHOSEN}", _river_swim)
+            make = ready.counted(own, pooled, Scale.CODE)
+            told = f"the published code's noise, of scale 1/epsilon, {_CHOSEN}"
+            yield Arm(f"{title}, pooled, published code", promise, make, told, _river_swim)
 
 
 def _agent(
@@ -130,14 +159,18 @@ _TABLE: Final = (
     _free("greedy", ready.exact(partial(ready.vi, constants=replace(ready.OWN, width=0.0))), "no bonus"),
     _free("PRIVATE-UCB-VI, no noise", ready.exact(ready.vi), _CHOSEN),
     _free("PRIVATE-UCB-PO, no noise", ready.exact(ready.po), _CHOSEN),
-    _free("DP-UCBVI, no noise", ready.exact(ready.variance), _CHOSEN, leader=True),
+    Arm("DP-UCBVI, no noise", Promise.NONE, ready.exact(ready.variance), _CHOSEN, _planning, leader=True),
+    _free(
+        "agent dp-ucbvi, almost no noise", ready.without_promise(ready.agent("dp-ucbvi", Adjacency.REPLACE), 1e3),
+        f"noise of epsilon 1000, {_CHOSEN}", leader=True,
+    ),
     Arm("PE, no noise", Promise.NONE, ready.elimination, _KNOWS, _tables),
     _steps(
-        "PRIVATE-UCB-VI, printed", Promise.REPLACE, ready.counted(_THEORY_VI, JOINT, printed=True),
+        "PRIVATE-UCB-VI, printed", Promise.REPLACE, ready.counted(_THEORY_VI, JOINT, Scale.PRINTED),
         f"printed noise, {_PRINTED}",
     ),
     _steps(
-        "PRIVATE-UCB-PO, printed", Promise.REPLACE, ready.counted(_THEORY_PO, JOINT, printed=True),
+        "PRIVATE-UCB-PO, printed", Promise.REPLACE, ready.counted(_THEORY_PO, JOINT, Scale.PRINTED),
         f"printed noise, {_PRINTED}",
     ),
     _steps("PRIVATE-UCB-VI, joint", Promise.REPLACE, ready.counted(ready.vi, JOINT), f"trees, {_CHOSEN}"),
@@ -152,6 +185,7 @@ _TABLE: Final = (
         "PRIVATE-UCB-VI, local, pooled", Promise.LOCAL, ready.counted(ready.vi, _POOLED_LOCAL),
         f"Laplace noise for all steps together, {_CHOSEN}", _pooled,
     ),
+    *_figure(),
     _steps(
         "UCB-VI, JDP", Promise.REPLACE, ready.counted(ready.variance, _GAUSSIAN_JOINT),
         f"SDP-PE's first rival: DP-UCBVI, square-root counters, {_CHOSEN}",

@@ -6,6 +6,7 @@ Constants are those that a paper prints, or presets that were chosen on other pr
 
 from __future__ import annotations
 
+import enum
 import math
 import warnings
 from collections.abc import Callable
@@ -122,6 +123,14 @@ def baseline(learner: Callable[[int, int, int, int], Any]) -> Make:
     return lambda problem, _: _running(learner(*sizes_of(problem)), problem)
 
 
+class Scale(enum.Enum):
+    """How the scale of the noise follows from the promised epsilon."""
+
+    LEAST = "least certified noise"
+    PRINTED = "printed noise"
+    CODE = "the published code's noise, of scale 1/epsilon"
+
+
 @dataclass(frozen=True)
 class Noise:
     """A privatizer of PRIVATE-UCB's paper.
@@ -138,14 +147,16 @@ class Noise:
     gaussian: bool = False
     pooled: bool = False
 
-    def ready(self, planner: _Planner, problem: Problem, epsilon: float, *, printed: bool) -> Ready:
-        """Return a learner on private counts, with the noise that the paper prints, or the least certified noise."""
+    def ready(self, planner: _Planner, problem: Problem, epsilon: float, scale: Scale) -> Ready:
+        """Return a learner on private counts."""
         delta = DELTA if self.gaussian else "0"
-        if printed:
-            privatizer = self.privatizer(self.parameters(*sizes_of(problem), printed_epsilon=epsilon))
-        else:
-            unit = self.parameters(*sizes_of(problem), pooled=self.pooled, **self._law)
+        unit = self.parameters(*sizes_of(problem), pooled=self.pooled, **self._law)
+        if scale is Scale.LEAST:
             privatizer = self.privatizer.meeting(unit, Adjacency.REPLACE, epsilon, delta)
+        elif scale is Scale.PRINTED:
+            privatizer = self.privatizer(replace(unit, printed_epsilon=epsilon))
+        else:
+            privatizer = self.privatizer(unit.with_scale(1 / epsilon))
         certified = privatizer.account(Adjacency.REPLACE).guarantee.epsilon(delta).upper
         return _running(planner(privatizer), problem, certified, float(delta))
 
@@ -161,9 +172,9 @@ JOINT: Final = Noise(CentralCountsParameters, CentralPrivatizer)
 LOCAL: Final = Noise(LocalCountsParameters, LocalPrivatizer)
 
 
-def counted(planner: _Planner, noise: Noise, *, printed: bool = False) -> Make:
+def counted(planner: _Planner, noise: Noise, scale: Scale = Scale.LEAST) -> Make:
     """Return a learner on the private counts of PRIVATE-UCB's paper."""
-    return lambda problem, epsilon: noise.ready(planner, problem, epsilon, printed=printed)
+    return lambda problem, epsilon: noise.ready(planner, problem, epsilon, scale)
 
 
 def rlsvi(problem: Problem, epsilon: float) -> Ready:
@@ -246,3 +257,8 @@ def _quiet(one: Callable[..., Agent], seed: int | np.random.SeedSequence) -> Age
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", making.SwampedWarning)
         return one(seed=seed)
+
+
+def without_promise(make: Make, epsilon: float) -> Make:
+    """Return an arm with the noise of this epsilon at every promised epsilon, which promises nothing."""
+    return lambda problem, _: replace(make(problem, epsilon), certified=None, delta=None)
