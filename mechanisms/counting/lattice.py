@@ -223,7 +223,8 @@ def combined(column: Floats, rows: Floats, time: int) -> Floats:  # pragma: no c
     for i in range(time):
         weight = column[time - 1 - i]
         if weight != 0.0:
-            found += weight * rows[i]
+            for j in range(len(found)):  # without temporary arrays, in the same order
+                found[j] += weight * rows[i, j]
     return found
 
 
