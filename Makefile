@@ -45,6 +45,7 @@ campaign: setup
 	$(BIN)/python -m benchmarks.soundness.rounded_noise
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.soundness $(ARGS)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.audits $(AUDIT_ARGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/dpproof benchmark --out docs/experiments --repeat 0.01
 
 # Coq proves the claims a second time. Without coqc and its Interval library this fails, unless COQ_OPTIONAL=1 is set.
 coq: setup

@@ -133,6 +133,9 @@ def _figure() -> Iterator[Arm]:
             if trust == "local":  # with a trusted server these run on all problems
                 make = ready.counted(theory, noise, Scale.PRINTED)
                 yield Arm(f"{title}, printed", promise, make, f"printed noise, {_PRINTED}", _river_swim)
+            if name == "PO":  # value iteration runs on all problems
+                told = f"least noise for all steps together, {_CHOSEN}"
+                yield Arm(f"{title}, pooled", promise, ready.counted(own, pooled), told, _river_swim)
             make = ready.counted(own, noise, Scale.PRINTED)
             yield Arm(f"{title}, printed noise", promise, make, f"printed noise, {_CHOSEN}", _river_swim)
             make = ready.counted(own, pooled, Scale.CODE)
