@@ -81,7 +81,8 @@ def test_every_arm_runs_and_certifies_what_it_promises(name, tiny):
         assert found.shape == (tiny.episodes,)
         assert (found >= -1e-12).all()
         assert (found <= 0.8 + 1e-12).all()
-        if arm.promise is not Promise.NONE and not arm.fixed and "printed" not in name:
+        keeps = not any(word in name for word in ("printed", "published code"))
+        if arm.promise is not Promise.NONE and not arm.fixed and keeps:
             assert ready.certified is not None
             assert 0.9 * epsilon < ready.certified <= epsilon * (1 + 1e-9)
 
