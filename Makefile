@@ -51,8 +51,9 @@ campaign: setup
 coq: setup
 	$(BIN)/python -m dpproof.proofs_check.coq $(ARGS)
 
-# The generated pages, then the site in build/site, warnings being errors; its code blocks run in the tests.
+# The plots and scores of recorded runs, the generated pages, then the site in build/site, warnings being errors; its code blocks run in the tests.
 docs: setup
+	$(BIN)/python -m dpproof.reproduction
 	$(BIN)/python -m dpproof.report.pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 

@@ -37,7 +37,7 @@ class SimulationError(ValueError):
 
 
 class RecordedWordsError(ValueError):
-    """Raised when recorded random words would become other noise than before."""
+    """Raised when recorded random words would be used for other noise than the first time."""
 
 
 def system_words(count: int) -> Words:

@@ -153,6 +153,9 @@ class Study(abc.ABC, Generic[S]):
         """Return the recorded results of a run whose page is in `folder`."""
         return Measured.read(folder / self._name, type(self.full), self.tables, self.text)
 
+    def redraw(self, folder: Path) -> None:
+        """Draw the plots again, if they show runs that are recorded elsewhere. Others are drawn with their runs."""
+
     def written(self, found: Measured[S], judged: Sequence[tuple[Claim, Judgement]]) -> str:
         """Return the text of the page for these results and judged claims."""
         template = Path(sys.modules[type(self).__module__].__file__ or "").with_name("page.md.j2")

@@ -218,7 +218,7 @@ def _settings(shapes: Sequence[Shape], evidence: Evidence) -> list[Setting]:
 
 
 def _clear(found: Sequence[Setting]) -> list[Setting]:
-    """Return the settings; those whose means are not far enough apart for so many settings show neither."""
+    """Return the settings. Where two means are too close for this number of settings, a setting shows neither."""
     run = max(1, len(found) - len(_shows(found, Shows.MISSING)))
     needed = float(stats.norm.isf(stats.norm.sf(SURE) / run))
     known = (Shows.CLAIM, Shows.OPPOSITE, Shows.ALLOWED)

@@ -162,7 +162,7 @@ def scored(arm: str, mean: float, *, certified: float | None = 1.0, error: float
 def test_who_promises_more_than_it_keeps_does_not_lead():
     table = Table((
         scored("agent dp-ucbvi", 0.5),
-        scored("PRIVATE-UCB-VI, printed", 0.1, certified=2.9),
+        scored("PRIVATE-UCB-VI, joint, printed", 0.1, certified=2.9),
         scored("PRIVATE-UCB-VI, joint", 0.6, error=0.2),
     ))  # fmt: skip
     assert [one.arm for one in table.leaders("chain", Promise.REPLACE, 1.0)] == [

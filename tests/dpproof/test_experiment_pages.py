@@ -141,7 +141,7 @@ def score(arm, mean, epsilon=math.inf, error=0.002, problem="river-swim", runs=1
 
 
 def ucb_lines(*scores):
-    return "\n".join(UCB.said(Scores(scores)))
+    return "\n".join(UCB.sentences(Scores(scores)))
 
 
 def test_the_best_result_is_said_with_its_quantiles():

@@ -55,7 +55,7 @@ _FREE: Final = {
     f"{_VI}, local, pooled": f"{_VI}, no noise",
 }
 """The arm without privacy that has the constants and the counters of a private one."""
-_PRINTED: Final = {f"{name}, printed": f"{name}, no noise, printed" for name in (_VI, _PO)}
+_PRINTED: Final = {f"{name}, joint, printed": f"{name}, no noise, printed" for name in (_VI, _PO)}
 _PRINTED_LOCAL: Final = tuple(f"{name}, local, printed" for name in (_VI, _PO))
 _PRINTED_NOISE: Final = tuple(
     f"{name}, {trust}, printed noise" for name in (_VI, _PO) for trust in ("joint", "local")

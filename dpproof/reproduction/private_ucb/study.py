@@ -15,7 +15,7 @@ from dpproof.reproduction.first_lines import listed
 from dpproof.reproduction.pages import Plots, panels
 from dpproof.reproduction.private_ucb.judges import JUDGES
 from dpproof.reproduction.suite import benchmark
-from dpproof.reproduction.suite.arms import ARMS, Arm, Promise
+from dpproof.reproduction.suite.arms import ARMS, Promise
 from dpproof.reproduction.suite.runs import POINTS
 from dpproof.reproduction.suite.study import Size, SuiteStudy
 from dpproof.reproduction.suite.summary import Score, Table
@@ -48,10 +48,10 @@ class PrivateUCB(SuiteStudy):
     plot_size = (10, 4)
 
     def plots(self, table: Table) -> Plots:
-        """Return the plots of Figure 2, each for one kind of noise."""
+        """Return a plot like Figure 2 for each kind of noise."""
         return {name: partial(_draw, table, name) for name in _GROUPS}
 
-    def said(self, table: Table) -> list[str]:
+    def sentences(self, table: Table) -> list[str]:
         """Return sentences on the printed constants, the best result at epsilon 1, and the baselines."""
         return [*_printed(table), *_best(table), _compared(table)]
 
@@ -106,7 +106,7 @@ def _draw(table: Table, group: str, figure: Figure) -> None:
     title, private, free = _GROUPS[group]
     for name, axes in panels(figure, ("VI", "PO"), sharey=True):
         for trust, line in (("joint", "-"), ("local", "--")):
-            _curves(axes, table, ARMS.get(_named(name, trust, private)), line, trust)
+            _curves(axes, table, f"PRIVATE-UCB-{name}, {trust}{private}", line, trust)
         for one in _found(table, [f"PRIVATE-UCB-{name}, {free}"]):
             _curve(axes, one, ":", "#000000", "no privacy")
         axes.plot([0, 1], [0, 1], color="#999999", linewidth=0.8, label="never learning")
@@ -115,16 +115,10 @@ def _draw(table: Table, group: str, figure: Figure) -> None:
         axes.legend(frameon=False, fontsize=6, ncols=2)
 
 
-def _named(name: str, trust: str, end: str) -> str:
-    """Return the name of an arm. The arms with everything printed have no "joint" in their names."""
-    return f"PRIVATE-UCB-{name}{'' if (trust, end) == ('joint', ', printed') else f', {trust}'}{end}"
-
-
-def _curves(axes: Axes, table: Table, arm: Arm | None, line: str, trust: str) -> None:
+def _curves(axes: Axes, table: Table, arm: str, line: str, trust: str) -> None:
     """Draw the mean regret of an arm at each epsilon, as it grows with the episodes."""
-    found = table.of(problem=_SWIM, arm=arm.name) if arm else []
     shades = mpl.colormaps["viridis"]
-    for one in found:
+    for one in table.of(problem=_SWIM, arm=arm):
         colour = shades(0.9 * table.epsilons.index(one.epsilon) / max(1, len(table.epsilons) - 1))
         _curve(axes, one, line, colour, f"{trust}, epsilon {one.epsilon:g}")
 
@@ -133,7 +127,3 @@ def _curve(axes: Axes, one: Score, line: str, colour: Any, label: str) -> None:
     """Draw the mean cumulative regret of a score, with two standard errors at its end."""
     axes.plot(np.arange(POINTS + 1) / POINTS, (0, *one.curve), line, color=colour, linewidth=1.2, label=label)
     axes.errorbar([1.0], [one.mean], [2 * one.error], color=colour, capsize=2)
-
-
-if __name__ == "__main__":  # the plots of the documentation
-    STUDY.redraw()

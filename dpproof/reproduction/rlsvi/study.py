@@ -38,7 +38,7 @@ class RLSVIStudy(SuiteStudy):
         """Return the plot of regret against certified epsilon."""
         return {"regret": partial(_draw, table)}
 
-    def said(self, table: Table) -> list[str]:
+    def sentences(self, table: Table) -> list[str]:
         """Return sentences on how RLSVI compares with other learners."""
         return [
             "The paper has no experiment. This page compares RLSVI with other learners at equal certified epsilon.",
@@ -108,7 +108,3 @@ def _panel(axes: Axes, table: Table, problem: str) -> None:
     axes.axhline(1, color="#999999", linewidth=0.8)
     axes.set(xscale="log", yscale="log")
     axes.set_title(problem, fontsize=8)
-
-
-if __name__ == "__main__":  # the plot of the documentation
-    STUDY.redraw()

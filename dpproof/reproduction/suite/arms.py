@@ -169,11 +169,11 @@ _TABLE: Final = (
     ),
     Arm("PE, no noise", Promise.NONE, ready.elimination, _KNOWS, _tables),
     _steps(
-        "PRIVATE-UCB-VI, printed", Promise.REPLACE, ready.counted(_THEORY_VI, JOINT, Scale.PRINTED),
+        "PRIVATE-UCB-VI, joint, printed", Promise.REPLACE, ready.counted(_THEORY_VI, JOINT, Scale.PRINTED),
         f"printed noise, {_PRINTED}",
     ),
     _steps(
-        "PRIVATE-UCB-PO, printed", Promise.REPLACE, ready.counted(_THEORY_PO, JOINT, Scale.PRINTED),
+        "PRIVATE-UCB-PO, joint, printed", Promise.REPLACE, ready.counted(_THEORY_PO, JOINT, Scale.PRINTED),
         f"printed noise, {_PRINTED}",
     ),
     _steps("PRIVATE-UCB-VI, joint", Promise.REPLACE, ready.counted(ready.vi, JOINT), f"trees, {_CHOSEN}"),

@@ -115,7 +115,3 @@ def recorded(folder: Path | None = None) -> Table:
 def page(folder: Path) -> str:
     """Return the text of the page in a folder, from its recorded scores."""
     return frontier.page(recorded(folder), NAME)
-
-
-if __name__ == "__main__":  # the page of the documentation, from the runs that are recorded beside it
-    write(Path(__file__).resolve().parents[3] / "docs" / "experiments", SCORES)

@@ -1,4 +1,4 @@
-"""The experiment of a paper whose runs are runs of the benchmark: some of its learners, side by side."""
+"""An experiment that compares some learners of the benchmark, for the page of one paper."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class SuiteStudy(Study[Size]):
         """Return the plots of the page."""
 
     @abc.abstractmethod
-    def said(self, table: Table) -> list[str]:
+    def sentences(self, table: Table) -> list[str]:
         """Return sentences on what the numbers show, and on what they cannot show."""
 
     def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
-        """Make the runs that are not recorded, write the plots into the folder, and return the scores.
+        """Return the scores, after the runs that are not recorded yet. Write the plots into the folder.
 
         Raises:
             ValueError: the seed is not 0. The runs of the benchmark have seeds of their own.
@@ -80,12 +80,12 @@ class SuiteStudy(Study[Size]):
         return self._drawn(size, folder, table)
 
     def recorded(self, folder: Path) -> Measured[Size]:
-        """Return the recorded scores of the benchmark that concern the paper."""
+        """Return the recorded scores of the learners that the page shows."""
         return replace(super().recorded(folder), tables=self._rows(benchmark.recorded(folder)))
 
     def first_lines(self, found: Measured[Size]) -> list[str]:
         """Return sentences on what the numbers show, and on what they cannot show."""
-        return self.said(_table(found))
+        return self.sentences(_table(found))
 
     def answer(self, found: Measured[Size], first: Sequence[str]) -> Mapping[str, Any]:
         """Return the answer of ``dpproof reproduce`` as JSON data. `first` holds the page's first sentences."""
@@ -98,11 +98,11 @@ class SuiteStudy(Study[Size]):
         lines = list(self._lines(table, columns))
         return {"delta": DELTA, "regrets": markdown(_REGRETS, columns=columns, lines=lines, inf=math.inf)}
 
-    def redraw(self) -> None:
-        """Draw the plots of the documentation, from the scores that the package is published with."""
-        beside = Path(__file__).resolve().parents[3] / "docs" / "experiments" / self.paper.replace("-", "_")
+    def redraw(self, folder: Path) -> None:
+        """Draw the plots again, from the recorded runs beside the page in a folder."""
+        beside = folder / self._name
         beside.mkdir(exist_ok=True)
-        replace(self._drawn(self.full, beside, benchmark.recorded()), tables={}).write(beside)
+        replace(self._drawn(self.full, beside, benchmark.recorded(folder)), tables={}).write(beside)
 
     def _drawn(self, size: Size, folder: Path, table: Table) -> Measured[Size]:
         """Draw the plots into a folder, and return the results."""
@@ -115,7 +115,7 @@ class SuiteStudy(Study[Size]):
         return {"scores": [asdict(one) for one in table.scores if one.arm in names]}
 
     def _lines(self, table: Table, columns: Sequence[float]) -> Iterator[dict[str, Any]]:
-        """Yield a line of the table of regrets for each problem and learner: the scores at each epsilon."""
+        """Yield a row of the table of regrets for each problem and learner. A row has the score at each epsilon."""
         for problem in table.problems:
             for arm in self.learners:
                 found = [table.one(problem.name, arm.name, epsilon) for epsilon in columns]

@@ -149,7 +149,7 @@ def test_a_run_goes_on_from_its_journal(tmp_path: FilePath) -> None:
 def test_a_journal_whose_check_comes_out_otherwise_is_refused(
     before: bool, tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another machine may round otherwise. The same words must not become the noise of other counters."""
+    """The check may end differently where rounding differs. Then recorded noise must not be used again."""
     mdp, file = lock(2, 2), tmp_path / "journal.db"
     monkeypatch.setattr(FirstVisitLearner, "_refuted", lambda *_: before)
     one = made(mdp, 40, seed=None, journal=file)
