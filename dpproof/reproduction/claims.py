@@ -128,8 +128,9 @@ def section(found: Sequence[tuple[Claim, Judgement]]) -> str:
         "opposite at a setting that it covers, and *undecided* if differences are within their errors or nothing "
         "learns. These words are about these runs, with this project's implementations and constants. Where a sentence "
         'has no number ("close", "comparable"), the threshold is ours. It stands under *how it is decided*. Two means '
-        "differ if they are three standard errors of their difference apart. A sentence that covers many settings "
-        "needs more of them, so that a difference by chance in any of its settings is not more likely than in one. "
+        "differ if they are three standard errors of their difference apart, and more if there are few runs. A "
+        "sentence that covers many settings needs more of them, so that a difference by chance in any of its settings "
+        "is not more likely than in one. "
         "Verdicts on the paper's theorems are in the ledger.",
         "",
         "| where | sentence | what it says | how it is decided | outcome | measured |",

@@ -3,8 +3,9 @@
 A claim covers settings, for example all problems and epsilons. A shape yields what each setting shows: the claim, its
 opposite, or neither. A rule, `always` or `somewhere`, turns shapes into a judge. The rules are the same for all papers:
 
-- Two means differ if they are `SURE` standard errors of their difference apart, or more if a claim covers several
-  settings: so many that the chance of a wrong difference in any of them is not larger than in a single one.
+- Two means differ if they are `SURE` standard errors of their difference apart, and more if there are few runs. If a
+  claim covers several settings, they must be so far apart that the chance of a wrong difference in any setting is not
+  larger than in a single one.
 - Two arms that both do not learn decide no ordering. An arm does not learn if its regret is above `LEARNT` of the
   regret without learning.
 - A mean over fewer than `LEAST` runs decides nothing, as if it was not run.
@@ -22,7 +23,7 @@ from typing import Final
 from scipy import stats
 
 from dpproof.reproduction.claims import Evidence, Judge, Judgement, Outcome
-from dpproof.reproduction.suite.summary import SURE, Score
+from dpproof.reproduction.suite.summary import SURE, Score, errors_apart
 
 LEARNT: Final = 0.9
 """An arm whose regret is above this share of the regret without learning does not learn."""
@@ -64,16 +65,14 @@ class Mean:
         return replace(self, value=self.value * factor, error=self.error * factor)
 
     def apart(self, other: Mean) -> float:
-        """Return how many standard errors of their difference two means are apart."""
-        error = math.hypot(self.error, other.error)
-        return abs(other.value - self.value) / error if error else math.inf
+        """Return how many standard errors of their difference two means are apart, less for few runs."""
+        error, runs = math.hypot(self.error, other.error), min(self.runs, other.runs)
+        return errors_apart(other.value - self.value, error, runs)
 
     def clearly_below(self, other: Mean) -> bool:
         """Return whether this mean is below another one by `SURE` standard errors, and by more than rounding."""
-        apart = max(
-            SURE * math.hypot(self.error, other.error), _ROUNDED * max(abs(self.value), abs(other.value))
-        )
-        return other.value - self.value > apart
+        rounding = _ROUNDED * max(abs(self.value), abs(other.value))
+        return other.value - self.value > rounding and self.apart(other) >= SURE
 
 
 def extra(one: Mean, other: Mean) -> Mean:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
+import pytest
+
 from dpproof.reproduction.claims import Evidence, Outcome
 from dpproof.reproduction.private_ucb.judges import JUDGES as UCB
 from dpproof.reproduction.rlsvi.judges import JUDGES as RLSVI
@@ -85,6 +88,41 @@ def test_the_rules(kinds, universal, most, some):
     judges = (always, mostly, somewhere)
     outcomes = [rule(shown(*kinds))(evidence()).outcome for rule in judges]
     assert outcomes == [universal, most, some]
+
+
+@rows(
+    ("apart", "settings", "outcome"),
+    [(3.2, 1, REFUTED), (3.2, 100, UNDECIDED), (6.0, 100, REFUTED), (math.inf, 10**6, REFUTED)],
+)
+def test_a_claim_on_many_settings_needs_means_that_are_further_apart(apart, settings, outcome):
+    ties = [Setting(NEITHER, "", 0.0)] * (settings - 1)
+    assert always(lambda _: [Setting(OPPOSITE, "", apart), *ties])(evidence()).outcome is outcome
+
+
+def test_settings_that_were_not_run_do_not_count():
+    missing = [Setting(MISSING, "")] * 99
+    assert always(lambda _: [Setting(OPPOSITE, "", 3.2), *missing])(evidence()).outcome is REFUTED
+
+
+@pytest.mark.slow
+def test_ties_are_refuted_by_chance_as_rarely_as_one_comparison_is():
+    """300 claims on 100 ties, two means over 20 runs each: more than 4 refuted has a chance of 1e-4 at most.
+
+    The control decides each setting alone. About 21 claims then have one that shows the opposite; 5 or fewer: 1e-4.
+    """
+    rng, runs = np.random.default_rng(7), 20
+    draws = rng.normal(1.0, 0.1, (300, 100, 2, runs))
+    means, errors = draws.mean(axis=3), draws.std(axis=3, ddof=1) / math.sqrt(runs)
+    refuted = control = 0
+    for claim in range(300):
+        found = [
+            less(*(Mean(*pair, runs=runs) for pair in zip(*setting, strict=True)), "")
+            for setting in zip(means[claim], errors[claim], strict=True)
+        ]
+        refuted += always(lambda _, found=found: found)(evidence()).outcome is REFUTED
+        control += any(one.shows is OPPOSITE for one in found)
+    assert refuted <= 4
+    assert control > 5
 
 
 def test_a_sentence_about_bounds_is_never_refuted_and_the_figures_say_the_opposite():

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from scipy import stats
 
 from dpproof.reproduction.suite.arms import ARMS, Promise, arm_of
 from dpproof.reproduction.suite.problems import PROBLEMS, Problem
@@ -20,7 +21,28 @@ FAILED: Final = 0.25
 LEARNS: Final = 0.5
 """An arm learns if its mean regret is below this share of the regret without learning."""
 SURE: Final = 3.0
-"""Two means differ if they are this many standard errors of their difference apart."""
+"""Two means differ if they are this many standard errors of their difference apart, with more for few runs."""
+
+
+def errors_apart(difference: float, error: float, runs: float) -> float:
+    """Return how many standard errors two means are apart, less for few runs.
+
+    The error is estimated from the runs, so the difference divided by it has Student's law, with at least as many
+    degrees of freedom as the smaller sample has. The result is the number of errors that is as unlikely under the
+    normal law.
+
+    Args:
+        difference: the difference of the means.
+        error: its estimated standard error; 0 if nothing is random.
+        runs: the smaller number of runs; infinite if the error is known.
+
+    >>> [round(errors_apart(3.0, 1.0, runs), 2) for runs in (4, 20, 100, float("inf"))]
+    [1.9, 2.68, 2.94, 3.0]
+    """
+    if error == 0:
+        return math.inf if difference else 0.0
+    scaled = abs(difference) / error
+    return scaled if math.isinf(runs) else float(stats.norm.isf(stats.t.sf(scaled, max(1, runs - 1))))
 
 
 @dataclass(frozen=True)
@@ -91,7 +113,8 @@ class Score:
 
     def clearly_below(self, other: Score) -> bool:
         """Return whether the mean is below another one by at least `SURE` standard errors."""
-        return other.mean - self.mean > SURE * math.hypot(self.error, other.error)
+        error, runs = math.hypot(self.error, other.error), min(self.runs, other.runs)
+        return other.mean > self.mean and errors_apart(other.mean - self.mean, error, runs) >= SURE
 
 
 def score(record: Record, cell: Cell) -> Score | None:
