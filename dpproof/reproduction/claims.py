@@ -7,11 +7,12 @@ the paper's package judges it from recorded results.
 from __future__ import annotations
 
 import enum
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 from dpproof.reproduction.first_lines import listed
 from dpproof.reproduction.suite.summary import Table as Suite
@@ -22,11 +23,11 @@ class Outcome(enum.Enum):
     """What the recorded experiments say of a claim."""
 
     CONFIRMED = "confirmed"
-    """The runs show what the sentence says, at the stated settings."""
+    """The runs show what the sentence says, at every stated setting at which something learns."""
     REFUTED = "refuted"
     """The runs show the opposite at a setting that the sentence covers."""
     UNDECIDED = "undecided"
-    """The runs bear on the sentence, but the differences are within their errors, or nothing learns."""
+    """The runs bear on the sentence, but they are missing, too close, or no reason to refute a sentence about bounds."""
     OUT_OF_REACH = "out of reach"
     """No experiment here can speak to the sentence."""
 
@@ -112,9 +113,22 @@ def summary(found: Sequence[tuple[Claim, Judgement]]) -> Iterator[str]:
         if (n := sum(j.outcome is one for _, j in found))
     ]
     yield f"Of {len(found)} claims of the paper that an experiment could speak to, {listed(counts)}."
+    waiting = sum(j.outcome is Outcome.UNDECIDED and _NOT_RUN in j.figures for _, j in found)
+    if waiting:
+        yield f"Of the undecided ones, {waiting} wait for runs that are not recorded yet."
     for claim, judgement in found:
         if judgement.outcome is Outcome.REFUTED:
-            yield f'Refuted: "{claim.sentence}" ({claim.where}). We read it as: {claim.means} {judgement.figures}'
+            told = _opposite(judgement.figures)
+            yield f'Refuted: "{claim.sentence}" ({claim.where}). We read it as: {claim.means} {told}'
+
+
+_NOT_RUN: Final = "Not run yet"
+"""Begins the figures of the settings without runs."""
+
+
+def _opposite(figures: str) -> str:
+    """Return the sentences of a judgement's figures that show the opposite of the claim."""
+    return " ".join(part for part in re.split(r"(?<=\.) (?=[A-Z])", figures) if "opposite" in part.lower())
 
 
 def section(found: Sequence[tuple[Claim, Judgement]]) -> str:
@@ -124,9 +138,10 @@ def section(found: Sequence[tuple[Claim, Judgement]]) -> str:
     lines = [
         "## The paper's claims",
         "",
-        "A sentence is *confirmed* if these runs show what it says at the settings below, *refuted* if they show the "
-        "opposite at a setting that it covers, and *undecided* if differences are within their errors or nothing "
-        "learns. These words are about these runs, with this project's implementations and constants. Where a sentence "
+        "A sentence is *confirmed* if these runs show what it says at every setting below at which something learns, "
+        "*refuted* if they show the opposite at a setting that it covers, and *undecided* if runs are missing, nothing "
+        "learns, differences are within their errors, or the opposite of a sentence about bounds is shown. These words "
+        "are about these runs, with this project's implementations and constants. Where a sentence "
         'has no number ("close", "comparable"), the threshold is ours. It stands under *how it is decided*. Two means '
         "differ if they are three standard errors of their difference apart, and more if there are few runs. A "
         "sentence that covers many settings needs more of them, so that a difference by chance in any of its settings "

@@ -94,6 +94,9 @@ CHOICES: Final[Mapping[str, Mapping[float, Choice]]] = {
 If the paper does not use its own method at an epsilon, the settings are those of the next larger epsilon.
 """
 
+HIV_EPSILON: Final = 10.0
+"""The only epsilon at which the paper reports returns on HIV."""
+
 
 @dataclass(frozen=True)
 class Learner:

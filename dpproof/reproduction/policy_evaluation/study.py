@@ -192,8 +192,8 @@ def _small(rows: Table) -> Iterator[str]:
     told = listed([_told(held, worse[-1], bound) for bound in BOUNDS])
     needed = "; ".join(_enough(held, sizes, bound) for bound in BOUNDS)
     yield (
-        f"DP-LSW is useless on small data. With {worse[-1]} trajectories at epsilon {SMALL_EPSILON} and delta "
-        f"{SMALL_DELTA} its RMSE is {told}. The values lie in [0, 1], and an estimate of 0 everywhere has "
+        f"On small data DP-LSW has a larger error than an estimate of 0. With {worse[-1]} trajectories at epsilon "
+        f"{SMALL_EPSILON} and delta {SMALL_DELTA} its RMSE is {told}. The values lie in [0, 1], and 0 everywhere has "
         f"{held[worse[-1], BOUNDS[-1], ZERO]:.3g}. Trajectories that DP-LSW needs, of the batch sizes run: "
         f"{needed}."
     )

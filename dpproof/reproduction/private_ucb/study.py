@@ -62,7 +62,7 @@ STUDY: Final = PrivateUCB()
 def _printed(table: Table) -> Iterator[str]:
     """Yield a sentence on the learners with the printed constants and without privacy."""
     names = [f"PRIVATE-UCB-{name}, no noise, printed" for name in ("VI", "PO")]
-    told = [f"{one.mean:.1%} ± {one.error:.1%} ({one.arm})" for one in _found(table, names)]
+    told = [f"{_percent(one)} ({one.arm})" for one in _found(table, names)]
     if told:
         yield (
             "With the printed constants of Theorems 3.2 and 4.2 and without any noise, the regret on RiverSwim is "
@@ -76,15 +76,15 @@ def _best(table: Table) -> Iterator[str]:
     for promise in (Promise.REPLACE, Promise.LOCAL):
         for one in table.leaders(_SWIM, promise, 1.0)[:1]:
             yield (
-                f"At a certified epsilon of 1 ({promise.value}) the least mean regret on RiverSwim is "
-                f"{one.mean:.1%} ± {one.error:.1%} of the regret without learning ({one.arm}; {one.runs} runs). Half "
+                f"At a certified epsilon of 1 ({promise.value}) the least mean regret of the paper's algorithms on "
+                f"RiverSwim is {_percent(one)} of the regret without learning ({one.arm}; {one.runs} runs). Half "
                 f"of the runs are above {one.median:.1%}, the worst is {one.worst:.1%}."
             )
 
 
 def _compared(table: Table) -> str:
     """Return a sentence on the baselines with which the paper compares, as the benchmark runs them."""
-    known = {one.arm: f"{one.mean:.1%} ± {one.error:.1%}" for one in _found(table, _BASELINES)}
+    known = {one.arm: _percent(one) for one in _found(table, _BASELINES)}
     told = [
         f"{name} has {known[name]} of the regret without learning"
         if name in known
@@ -95,6 +95,10 @@ def _compared(table: Table) -> str:
         "The paper compares with UCB-VI (Azar et al. 2017) and OPPO (Efroni et al. 2020). With their printed constants "
         f"on RiverSwim, {listed(told)}."
     )
+
+
+def _percent(one: Score) -> str:
+    return f"{one.mean:.2%} ± {one.error:.2%}"
 
 
 def _found(table: Table, names: Any) -> list[Score]:

@@ -139,7 +139,7 @@ def _figure() -> Iterator[Arm]:
             make = ready.counted(own, noise, Scale.PRINTED)
             yield Arm(f"{title}, printed noise", promise, make, f"printed noise, {_CHOSEN}", _river_swim)
             make = ready.counted(own, pooled, Scale.CODE)
-            told = f"the published code's noise, of scale 1/epsilon, {_CHOSEN}"
+            told = f"noise of the published code's scale, 1/epsilon, {_CHOSEN}"
             yield Arm(f"{title}, pooled, published code", promise, make, told, _river_swim)
 
 

@@ -128,7 +128,7 @@ class Scale(enum.Enum):
 
     LEAST = "least certified noise"
     PRINTED = "printed noise"
-    CODE = "the published code's noise, of scale 1/epsilon"
+    CODE = "noise of the published code's scale, 1/epsilon"
 
 
 @dataclass(frozen=True)
