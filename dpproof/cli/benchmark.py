@@ -100,12 +100,13 @@ def _print(found: Table, learner: str | None, out: Path, console: Console) -> No
     for sentence in frontier.first_lines(found):
         console.print(f"- {sentence}", markup=False, soft_wrap=True)
     rows = table(
-        "problem", "promise", "epsilon", "leader", "regret / never learning", "decided", title="Who leads"
+        "problem", "promise", "epsilon", "leader", "regret / never learning", "state", title="Who leads"
     )
     for lead in frontier.leads(found):
         regret = f"{lead.first.mean:.3f} ± {lead.first.error:.3f}"
-        decided = "yes" if lead.decided else "no"
-        rows.add_row(lead.problem, lead.promise.value, f"{lead.epsilon:g}", lead.first.arm, regret, decided)
+        rows.add_row(
+            lead.problem, lead.promise.value, f"{lead.epsilon:g}", lead.first.arm, regret, lead.state
+        )
     print_table(rows, console)
     console.print(f"written to {out.as_posix()}", markup=False, soft_wrap=True)
 

@@ -27,7 +27,7 @@ class Outcome(enum.Enum):
     REFUTED = "refuted"
     """The runs show the opposite at a setting that the sentence covers."""
     UNDECIDED = "undecided"
-    """The runs bear on the sentence, but they are missing, too close, or no reason to refute a sentence about bounds."""
+    """The runs bear on the sentence, but they are missing, too close, or not what a sentence about bounds says."""
     OUT_OF_REACH = "out of reach"
     """No experiment here can speak to the sentence."""
 
@@ -115,7 +115,8 @@ def summary(found: Sequence[tuple[Claim, Judgement]]) -> Iterator[str]:
     yield f"Of {len(found)} claims of the paper that an experiment could speak to, {listed(counts)}."
     waiting = sum(j.outcome is Outcome.UNDECIDED and _NOT_RUN in j.figures for _, j in found)
     if waiting:
-        yield f"Of the undecided ones, {waiting} wait for runs that are not recorded yet."
+        verb = "waits" if waiting == 1 else "wait"
+        yield f"Of the undecided ones, {waiting} {verb} for runs that are not recorded yet."
     for claim, judgement in found:
         if judgement.outcome is Outcome.REFUTED:
             told = _opposite(judgement.figures)

@@ -92,7 +92,8 @@ def best_below(
                 second, other = _best(evidence.suite, problem, others, epsilon)
                 than = "" if factor == 1 else f"{factor:g} times "
                 where = f"({one} against {than}{other}) {_at(problem, epsilon)}"
-                yield less(first, second and second.times(factor), where)
+                found = less(first, second and second.times(factor), where)
+                yield replace(found, tried=len(ones) * len(others))
 
     return shape
 
@@ -119,7 +120,8 @@ def _at(problem: str, epsilon: float) -> str:
 def falling(known: Mapping[float, Mean | None], where: str) -> Iterator[Setting]:
     """Yield what means at several epsilons show of the claim that they fall while epsilon grows.
 
-    The two ends show it if they differ. A pair of neighbouring epsilons that is inverted shows the opposite.
+    The two ends show it if they differ. A pair of neighbouring epsilons that is inverted shows the opposite. Any other
+    pair of neighbours shows nothing, but counts as a setting.
 
     Args:
         known: the mean at each epsilon, the least epsilon first; None if it was not run.
@@ -129,8 +131,8 @@ def falling(known: Mapping[float, Mean | None], where: str) -> Iterator[Setting]
     for low, high in [*pairwise(epsilons), (epsilons[0], epsilons[-1])]:
         found = less(known[high], known[low], f"at epsilon {high:g} and {low:g} {where}")
         ends = (low, high) == (epsilons[0], epsilons[-1])
-        if ends or found.shows in (Shows.OPPOSITE, Shows.MISSING):
-            yield found
+        counts = ends or found.shows in (Shows.OPPOSITE, Shows.MISSING)
+        yield found if counts else replace(found, shows=Shows.TRIED)
 
 
 def falls(arm: str, *, problems: Sequence[str] = (), epsilons: Sequence[float] = EPSILONS) -> Shape:
@@ -188,16 +190,14 @@ def _share(suite: Table, arm: str, free: str, problem: str, epsilon: float) -> M
 def tenth(score: Score, number: int) -> Mean:
     """Return the regret of a tenth of the episodes, relative to that without learning in these episodes.
 
-    Only the error of the whole is recorded. That of a tenth, relative to a tenth of the regret without learning, is at
-    most ten times as large if the regrets of the tenths are not negatively correlated.
-
     Args:
         score: the score.
         number: 1 for the first tenth, 10 for the last.
     """
     curve = (0.0, *score.curve)
     whole = Mean.of(score)
-    return replace(whole, value=POINTS * (curve[number] - curve[number - 1]), error=POINTS * whole.error)
+    error = score.tenth_errors[number - 1] if score.tenth_errors else math.inf
+    return replace(whole, value=POINTS * (curve[number] - curve[number - 1]), error=POINTS * error)
 
 
 def flattens(

@@ -101,6 +101,7 @@ class Shows(enum.Enum):
     NEITHER = "neither is clear"
     IDLE = "nothing learns"
     MISSING = "not run yet"
+    TRIED = "the opposite was looked for, and is not clear"
 
 
 @dataclass(frozen=True)
@@ -111,11 +112,13 @@ class Setting:
         shows: what it shows.
         figures: the figures that show it.
         apart: how many standard errors of their difference two means are apart; infinite if nothing is random.
+        tried: the number of comparisons out of which this one was selected.
     """
 
     shows: Shows
     figures: str
     apart: float = math.inf
+    tried: int = 1
 
 
 Shape = Callable[[Evidence], Iterable[Setting]]
@@ -218,7 +221,7 @@ def _settings(shapes: Sequence[Shape], evidence: Evidence) -> list[Setting]:
 
 def _clear(found: Sequence[Setting]) -> list[Setting]:
     """Return the settings. Where two means are too close for this number of settings, a setting shows neither."""
-    run = max(1, len(found) - len(_shows(found, Shows.MISSING)))
+    run = max(1, sum(one.tried for one in found if one.shows is not Shows.MISSING))
     needed = float(stats.norm.isf(stats.norm.sf(SURE) / run))
     known = (Shows.CLAIM, Shows.OPPOSITE, Shows.ALLOWED)
     return [

@@ -259,8 +259,8 @@ def _made(algorithm: str, task: Task, wish: Wish, randomness: Randomness, journa
 
 def _resumed(algorithm: str, task: Task, wish: Wish, randomness: Randomness, journal: Journal) -> Agent:
     words = RecordedWords(journal.words, journal.recorded_words())
-    found = _made(algorithm, task, _as_before(wish, journal), Randomness(Entropy(words)), journal)
     try:
+        found = _made(algorithm, task, _as_before(wish, journal), Randomness(Entropy(words)), journal)
         found.replay(journal.events())
     except RecordedWordsError as error:
         raise JournalError(f"journal cannot be repeated: {error}") from error

@@ -169,7 +169,21 @@ def test_who_promises_more_than_it_keeps_does_not_lead():
         "agent dp-ucbvi", "PRIVATE-UCB-VI, joint",
     ]  # fmt: skip
     (lead,) = frontier.leads(table)
-    assert (lead.first.arm, lead.decided) == ("agent dp-ucbvi", False)
+    assert (lead.first.arm, lead.state) == ("agent dp-ucbvi", "undecided")
+
+
+def test_a_smaller_certified_epsilon_keeps_a_promise_too_and_twins_are_not_second():
+    strict = scored("agent first-visit-vi", 0.2)
+    loose = replace(scored("agent dp-ucbvi", 0.5, certified=10.0), epsilon=10.0)
+    twin = replace(strict, arm="agent dp-ucbvi, tree")
+    first, second = frontier.leads(Table((strict, twin, loose)))
+    assert (first.epsilon, first.first.arm, first.second, first.state) == (1.0, strict.arm, None, "alone")
+    assert (second.epsilon, second.first.arm, second.second, second.state) == (
+        10.0,
+        strict.arm,
+        loose,
+        "decided",
+    )
 
 
 OWN = '''

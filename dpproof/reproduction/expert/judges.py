@@ -1,9 +1,8 @@
 """What the recorded runs say of each claim of Sharma et al. (2024) on returns.
 
 The paper's method is the one with calibrated noise here: its certified epsilon is that of DP-SGD with which it is
-compared. A mean has few runs. So its error is half the width of its 95% interval (Student's t) divided by 1.96, which
-is larger than the standard error: 2.2 times as large for three runs. Fewer than ten runs decide nothing on returns. An
-arm learns if it has more than a tenth of the way from the return of random actions to the return without privacy.
+compared. Fewer than ten runs decide nothing on returns. An arm learns if it closes more than a tenth of the gap
+between random actions and no privacy.
 """
 
 from __future__ import annotations
@@ -12,6 +11,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
+
+from scipy import stats
 
 from dpproof.reproduction.claims import Evidence, Judge, Judgement, Outcome
 from dpproof.reproduction.expert.settings import CHOICES
@@ -30,8 +31,6 @@ from dpproof.reproduction.shapes import (
 )
 from dpproof.reproduction.tables import Row, where
 
-_NORMAL: Final = 1.96
-"""Half the width of a 95% interval of a normal law, in standard deviations."""
 _OWN, _PLAIN, _FREE = "calibrated", "DP-SGD", "no privacy"
 _NEAR, _FAR = 0.9, 0.5
 """Shares of the way from random actions to no privacy. Above the first is near, below the second far."""
@@ -51,7 +50,9 @@ def _mean(evidence: Evidence, problem: str, method: str, epsilon: float | None) 
     if row is None or free is None:
         return None
     learns = row["return"] > _on_the_way(_random(evidence, problem), free["return"], 1 - LEARNT)
-    return Mean(row["return"], row["interval"] / _NORMAL, learns)
+    runs = evidence.more.get("runs", LEAST)
+    error = row["interval"] / float(stats.t.ppf(0.975, runs - 1))
+    return Mean(row["return"], error, learns, runs if runs >= LEAST else math.inf)
 
 
 def _random(evidence: Evidence, problem: str) -> float:

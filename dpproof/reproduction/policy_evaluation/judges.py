@@ -69,8 +69,7 @@ def _falls(what: str, **values: str) -> Shape:
         for key, curve in _curves(evidence, what, **values):
             for low, high in pairwise(curve):
                 pair = less(curve[high], curve[low], f"({what}, m = {high:g} against {low:g}) {_named(key)}")
-                if pair.shows is Shows.OPPOSITE:
-                    yield pair
+                yield pair if pair.shows is Shows.OPPOSITE else replace(pair, shows=Shows.TRIED)
             first, last = min(curve), max(curve)
             yield less(curve[last], curve[first], f"({what}, m = {last:g} against {first:g}) {_named(key)}")
 
@@ -92,10 +91,11 @@ def _near(**values: str) -> Shape:
                 yield _unmeasured(key)
                 continue
             now, then = (ratio(curve[m], free[m]) for m in (last, before))
-            shows = less(now, Mean(NEAR), "").shows
-            grew = _apart(curve[before], free[before]).clearly_below(_apart(curve[last], free[last]))
+            most, early, late = Mean(NEAR), *(_apart(curve[m], free[m]) for m in (before, last))
+            shows, grew = less(now, most, "").shows, early.clearly_below(late)
+            apart = min(now.apart(most), early.apart(late) if shows is Shows.OPPOSITE else math.inf)
             told = f"{now.value:.4g} times no privacy at m = {last:g}, {then.value:.4g} at {before:g} {_named(key)}"
-            yield Setting(Shows.NEITHER if shows is Shows.OPPOSITE and not grew else shows, told)
+            yield Setting(Shows.NEITHER if shows is Shows.OPPOSITE and not grew else shows, told, apart)
 
     return shape
 
@@ -123,9 +123,9 @@ def _slope(curve: Curve, low: int, high: int) -> Mean:
 
 
 def _steep(most: float, what: str, **values: str) -> Shape:
-    """Return the shape: over the last tenfold of trajectories, a slope is at most a number, within its error.
+    """Return the shape: over the last tenfold of trajectories, a slope is at most a number, up to a tenth of it.
 
-    A row shows the opposite if the slope is above it, and not steeper than over the tenfold before.
+    A row shows the opposite if the slope is above the number, and not steeper than over the tenfold before.
     """
 
     def shape(evidence: Evidence) -> Iterator[Setting]:
@@ -137,9 +137,12 @@ def _steep(most: float, what: str, **values: str) -> Shape:
                 yield _unmeasured(key)
                 continue
             now, then = _slope(curve, middle, last), _slope(curve, first, middle)
-            above, steeper = Mean(most).clearly_below(now), now.clearly_below(then)
-            shows = Shows.CLAIM if not above else Shows.NEITHER if steeper else Shows.OPPOSITE
-            yield Setting(shows, f"slope {now} up to m = {last:g}, {then} before {_named(key)}")
+            near = Mean(most + 0.1 * abs(most))
+            within, above = now.clearly_below(near), Mean(most).clearly_below(now)
+            opposite = above and not now.clearly_below(then)
+            shows = Shows.CLAIM if within else Shows.OPPOSITE if opposite else Shows.NEITHER
+            apart = now.apart(near if within else Mean(most))
+            yield Setting(shows, f"slope {now} up to m = {last:g}, {then} before {_named(key)}", apart)
 
     return shape
 

@@ -29,11 +29,11 @@ SHOWN: Final = tuple(
 )
 """The arms that the page shows: the paper's algorithms with every noise, and its baselines."""
 _GROUPS: Final = {
-    "printed": ("printed noise and printed constants", ", printed", "no noise, printed"),
-    "noise": ("printed noise, constants chosen elsewhere", ", printed noise", "no noise, per step"),
+    "printed": ("printed noise and constants", ", printed", "no noise, printed"),
+    "noise": ("printed noise", ", printed noise", "no noise, per step"),
     "least": ("least certified noise", "", "no noise, per step"),
-    "pooled": ("least certified noise, counters pooled", ", pooled", "no noise"),
-    "code": ("noise of the published code, counters pooled", ", pooled, published code", "no noise"),
+    "pooled": ("least certified noise, pooled", ", pooled", "no noise"),
+    "code": ("published code's scale, pooled", ", pooled, published code", "no noise"),
 }
 """For each plot: its title, how the names of its private arms end, and how that of the arm without privacy ends."""
 
@@ -66,8 +66,8 @@ def _printed(table: Table) -> Iterator[str]:
     if told:
         yield (
             "With the printed constants of Theorems 3.2 and 4.2 and without any noise, the regret on RiverSwim is "
-            f"{listed(told)} of the regret without learning. All other rows of PRIVATE-UCB have constants that were "
-            "chosen on other problems."
+            f"{listed(told)} of the regret without learning. The other learners of the paper's algorithms have "
+            "constants that were chosen on other problems, unless their names end in *printed*."
         )
 
 

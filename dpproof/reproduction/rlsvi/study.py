@@ -81,10 +81,11 @@ def _pair(table: Table, problem: str, epsilon: float) -> Iterator[tuple[Score, S
 
 def _draw(table: Table, figure: Figure) -> None:
     """Draw a panel for each problem, and one legend below them."""
-    rows = 1 if len(table.problems) < _WIDE else 2
-    columns = max(1, -(-len(table.problems) // rows))
+    problems = [one for one in table.problems if any(line_of(table, one.name, arm) for arm in SHOWN)]
+    rows = 1 if len(problems) < _WIDE else 2
+    columns = max(1, -(-len(problems) // rows))
     panels = figure.subplots(rows, columns, squeeze=False, sharex=True)
-    for axes, problem in itertools.zip_longest(panels.flat, table.problems):
+    for axes, problem in itertools.zip_longest(panels.flat, problems):
         if problem is None:
             axes.set_visible(False)
         else:

@@ -52,7 +52,9 @@ _PRINTED_UPDATES: Final = 20_000
 def _spared(strict: Setting, lax: Setting) -> Setting:
     """Return what the first setting shows, but the opposite only if the second shows it, too."""
     spared = strict.shows is Shows.OPPOSITE and lax.shows is not Shows.OPPOSITE
-    return replace(strict, shows=Shows.NEITHER) if spared else strict
+    if spared:
+        return replace(strict, shows=Shows.NEITHER)
+    return replace(strict, apart=min(strict.apart, lax.apart)) if strict.shows is Shows.OPPOSITE else strict
 
 
 def _lenient(strict: Shape, lax: Shape) -> Shape:

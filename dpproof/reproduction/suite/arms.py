@@ -79,9 +79,9 @@ def _per_step(problem: Problem) -> float:
 
 
 def _pooled(problem: Problem) -> float:
-    """Return the number of noisy counts, if all steps share their counters."""
-    S, A, _, K = sizes_of(problem)
-    return float(K * S * A * (S + 2))
+    """Return the number of noisy counts, if all steps share their counters; infinite if there is one step only."""
+    S, A, H, K = sizes_of(problem)
+    return float(K * S * A * (S + 2)) if H > 1 else math.inf
 
 
 def _tables(problem: Problem) -> float:
@@ -200,7 +200,7 @@ _TABLE: Final = (
     Arm("SDP-PE", Promise.SHUFFLE, ready.elimination, f"least noise, {_KNOWS}", _tables),
     Arm("RLSVI", Promise.REWARDS, ready.rlsvi, "noise scaled to the promise"),
     Arm("RLSVI, printed", Promise.REWARDS, ready.rlsvi_with(1.0), "printed noise", fixed=True),
-    _free("RLSVI, no noise", ready.rlsvi_with(1e-12), "printed noise times 1e-6"),
+    _free("RLSVI, no noise", ready.without_promise(ready.rlsvi_with(1e-12), math.inf), "printed noise times 1e-6"),
     Arm("Thompson", Promise.REWARDS, ready.thompson, "for bandits; noise scaled to the promise", _bandit),
     *(
         replace(_agent(name, Promise.REWARDS, Adjacency.REWARDS_ONLY), name=f"agent {name}, rewards-only")

@@ -14,7 +14,7 @@ from dpproof.reproduction.suite import frontier
 from dpproof.reproduction.suite.arms import ARMS, EPSILONS, Arm, arm_of
 from dpproof.reproduction.suite.problems import PROBLEMS, Problem
 from dpproof.reproduction.suite.runs import Cell, Record, cells, make_missing
-from dpproof.reproduction.suite.summary import Table, read_scores, score, write_scores
+from dpproof.reproduction.suite.summary import Score, Table, read_scores, score, write_scores
 
 NAME: Final = "frontier"
 """The name of the page, and of the folder beside it."""
@@ -98,20 +98,33 @@ def write(folder: Path, scores: Path | None = None) -> Table:
     if not found:
         raise ValueError(f"out ({str(folder)!r}) has no recorded runs. Run `dpproof benchmark` first.")
     write_scores(scores or beside / SCORES.name, found)
-    table = recorded(folder)
+    table = _placed(folder)
     write_plots(beside, frontier.plots(table), (8, 4))
     (folder / f"{NAME}.md").write_text(page(folder), encoding="utf-8")
     return table
 
 
-def recorded(folder: Path | None = None) -> Table:
-    """Return the scores beside a page, and for all other cells those that this package was published with."""
-    published = {one.cell: one for one in (read_scores(SCORES) if SCORES.is_file() else [])}
-    beside = None if folder is None else folder / NAME / SCORES.name
-    own = read_scores(beside) if beside is not None and beside.is_file() else []
-    return Table(tuple((published | {one.cell: one for one in own}).values()))
+def recorded(folder: Path) -> Table:
+    """Return the scores beside the page in a folder, or the published ones if there are none."""
+    return Table(tuple(_own(folder) or _published()))
 
 
 def page(folder: Path) -> str:
-    """Return the text of the page in a folder, from its recorded scores."""
-    return frontier.page(recorded(folder), NAME)
+    """Return the text of the page in a folder: its own scores among those that this package is published with."""
+    return frontier.page(_placed(folder), NAME)
+
+
+def _placed(folder: Path) -> Table:
+    """Return the scores in a folder among those that this package is published with."""
+    own = {one.cell: one for one in _own(folder)}
+    others = {one.cell: one for one in _published() if one.cell not in own}
+    return Table(tuple((others | own).values()), len(others) if own else 0)
+
+
+def _own(folder: Path) -> list[Score]:
+    beside = folder / NAME / SCORES.name
+    return read_scores(beside) if beside.is_file() else []
+
+
+def _published() -> list[Score]:
+    return read_scores(SCORES) if SCORES.is_file() else []

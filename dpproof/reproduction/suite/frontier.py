@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +28,10 @@ COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E
 
 @dataclass(frozen=True)
 class Lead:
-    """Who leads on a problem among arms with the same promise, and whether the second is clearly behind."""
+    """Who leads on a problem among arms with the same promise, and whether the second is clearly behind.
+
+    The second is the best arm that did not make the same runs as the first. It is None if there is none.
+    """
 
     problem: str
     promise: Promise
@@ -36,9 +40,11 @@ class Lead:
     second: Score | None
 
     @property
-    def decided(self) -> bool:
-        """Whether the first is clearly ahead of the second."""
-        return self.second is None or self.first.clearly_below(self.second)
+    def state(self) -> str:
+        """Whether the first is clearly ahead of the second: "decided", "undecided", or "alone" without a second."""
+        if self.second is None:
+            return "alone"
+        return "decided" if self.first.clearly_below(self.second) else "undecided"
 
 
 def arms_of(table: Table) -> list[Arm]:
@@ -54,7 +60,8 @@ def leads(table: Table) -> Iterator[Lead]:
             for epsilon in table.epsilons:
                 found = table.leaders(problem.name, promise, epsilon)
                 if found:
-                    yield Lead(problem.name, promise, epsilon, found[0], found[1] if found[1:] else None)
+                    others = [one for one in found[1:] if not one.same_runs(found[0])]
+                    yield Lead(problem.name, promise, epsilon, found[0], others[0] if others else None)
 
 
 def places(table: Table, arm: str) -> Iterator[tuple[Score, int, Score | None]]:
@@ -95,7 +102,7 @@ def costs(table: Table) -> Iterator[dict[str, Any]]:
 
 def first_lines(table: Table) -> list[str]:
     """Return the sentences that answer the question of the page."""
-    lines = list(_unfinished(table))
+    lines = [*_borrowed(table), *_unfinished(table)]
     small = [problem.name for problem in table.problems if not problem.large]
     for epsilon in (1.0, 10.0):
         known = [
@@ -106,18 +113,32 @@ def first_lines(table: Table) -> list[str]:
             if value is not None and all(_keeps(table, name, arm, epsilon) for name in small)
         ]
         if known:
-            value, name = min(known)
+            (value, error), name = min(known)
             lines.append(
                 f"At a certified epsilon of {epsilon:g} under `replace` with a trusted server, {name} has the least "
-                f"regret pooled over {len(small)} problems: {value:.1%} of the regret without learning."
+                f"regret pooled over {len(small)} problems, of the {len(known)} learners that were run on all of them: "
+                f"{value:.1%} ± {error:.1%} of the regret without learning."
             )
-    decided = list(leads(table))
-    sure = sum(one.decided for one in decided)
+        else:
+            lines.append(
+                f"No learner was run on all {len(small)} small problems at a certified epsilon of {epsilon:g} under "
+                "`replace` with a trusted server."
+            )
+    states = Counter(one.state for one in leads(table))
     lines.append(
-        f"{sure} of {len(decided)} leads (a problem, a promise, an epsilon) are decided: the second is more than "
-        f"{SURE:g} standard errors behind. In the others these runs do not decide who leads."
+        f"A lead is the least regret on a problem with a promise at an epsilon. {states['decided']} leads are decided: "
+        f"the second is more than {SURE:g} standard errors behind. {states['undecided']} are not, and in "
+        f"{states['alone']} there is one learner only."
     )
     return lines
+
+
+def _borrowed(table: Table) -> Iterator[str]:
+    if table.published:
+        yield (
+            f"{table.published} cells (a learner on a problem at an epsilon) were not run for this page. They are "
+            "those that the package is published with."
+        )
 
 
 def _unfinished(table: Table) -> Iterator[str]:

@@ -215,7 +215,7 @@ def _listed(problem: Problem) -> bool:
 def thompson(problem: Problem, epsilon: float) -> Ready:
     """Return Thompson sampling with the noise that keeps the promise, for bandits. It sees a reward as a bit.
 
-    It begins with one pull of each arm.
+    It begins with one pull of each arm, whose rewards it does not use.
     """
     means = problem.mdp.rewards[0]
     sizes = ThompsonParameters(arms=means.size, rounds=problem.episodes - means.size)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final
 from dpproof.audits.engine.sampling.progress import watcher
 from dpproof.executors import executor_for
 from dpproof.reproduction.engine import Measured, Study
+from dpproof.reproduction.first_lines import listed
 from dpproof.reproduction.pages import Plots, markdown, write_plots
 from dpproof.reproduction.suite import benchmark
 from dpproof.reproduction.suite.arms import Arm
@@ -76,8 +77,8 @@ class SuiteStudy(Study[Size]):
         told = watcher() or (lambda _done, _total: None)
         wanted = benchmark.chosen(size.problems, [arm.name for arm in self.learners], size.suite)
         with executor_for(workers) as executor:
-            table = benchmark.run(folder.parent, wanted, size.suite, executor, told)
-        return self._drawn(size, folder, table)
+            benchmark.run(folder.parent, wanted, size.suite, executor, told)
+        return self._drawn(size, folder, benchmark.recorded(folder.parent))
 
     def recorded(self, folder: Path) -> Measured[Size]:
         """Return the recorded scores of the learners that the page shows."""
@@ -85,7 +86,8 @@ class SuiteStudy(Study[Size]):
 
     def first_lines(self, found: Measured[Size]) -> list[str]:
         """Return sentences on what the numbers show, and on what they cannot show."""
-        return self.sentences(_table(found))
+        table = _table(found)
+        return [*self._missing(found.size, table), *self.sentences(table)]
 
     def answer(self, found: Measured[Size], first: Sequence[str]) -> Mapping[str, Any]:
         """Return the answer of ``dpproof reproduce`` as JSON data. `first` holds the page's first sentences."""
@@ -104,6 +106,16 @@ class SuiteStudy(Study[Size]):
         beside.mkdir(exist_ok=True)
         replace(self._drawn(self.full, beside, benchmark.recorded(folder)), tables={}).write(beside)
 
+    def _missing(self, size: Size, table: Table) -> Iterator[str]:
+        """Yield how many cells of the page are not recorded."""
+        names = [arm.name for arm in self.learners]
+        wanted, known = benchmark.chosen(size.problems, names, size.suite), {one.cell for one in table.scores}
+        if missing := sum(cell not in known for cell in wanted):
+            yield (
+                f"This page is not finished: {missing} of {len(wanted)} cells (a learner on a problem at an epsilon) "
+                "are not recorded yet."
+            )
+
     def _drawn(self, size: Size, folder: Path, table: Table) -> Measured[Size]:
         """Draw the plots into a folder, and return the results."""
         found = Measured(size, ROOT, self._rows(table), ())
@@ -120,7 +132,10 @@ class SuiteStudy(Study[Size]):
             for arm in self.learners:
                 found = [table.one(problem.name, arm.name, epsilon) for epsilon in columns]
                 if any(found):
-                    yield {"problem": problem.name, "arm": arm, "scores": found}
+                    runs = sorted({one.runs for one in found if one})
+                    yield {
+                        "problem": problem.name, "arm": arm, "scores": found, "runs": listed(runs),
+                    }  # fmt: skip
 
 
 def _table(found: Measured[Size]) -> Table:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 from scipy import stats
 
+from dpproof.mechanisms.agents.learner import Floats
 from dpproof.reproduction.suite.arms import ARMS, Promise, arm_of
 from dpproof.reproduction.suite.problems import PROBLEMS, Problem
 from dpproof.reproduction.suite.runs import POINTS, Cell, Record
@@ -58,6 +59,7 @@ class Score:
         worst: the largest.
         failed: the share of runs that fail.
         curve: the means of the cumulative regret after a tenth, two tenths ... of the episodes.
+        tenth_errors: the standard errors of the regret of each tenth of the episodes; empty if they are not known.
     """
 
     problem: str
@@ -74,6 +76,7 @@ class Score:
     worst: float
     failed: float
     curve: tuple[float, ...]
+    tenth_errors: tuple[float, ...] = ()
 
     @property
     def cell(self) -> Cell:
@@ -111,6 +114,10 @@ class Score:
             "failed": self.failed,
         }
 
+    def same_runs(self, other: Score) -> bool:
+        """Return whether another learner made the same runs, for example because it chose the same counters."""
+        return (self.curve, self.worst, self.median) == (other.curve, other.worst, other.median)
+
     def clearly_below(self, other: Score) -> bool:
         """Return whether the mean is below another one by at least `SURE` standard errors."""
         error, runs = math.hypot(self.error, other.error), min(self.runs, other.runs)
@@ -125,19 +132,27 @@ def score(record: Record, cell: Cell) -> Score | None:
     relative = found / PROBLEMS[cell.problem].never
     total = relative[:, -1]
     low, median, high = (float(x) for x in np.quantile(total, (0.1, 0.5, 0.9)))
-    error = float(total.std(ddof=1)) / math.sqrt(len(total)) if len(total) > 1 else math.inf
+    error = _errors(total[:, None])[0]
     return Score(
         cell.problem, cell.arm, cell.epsilon, *record.promised(cell), len(total), float(total.mean()), error,
         low, median, high, float(total.max()), float((total > FAILED).mean()), tuple(relative.mean(axis=0).tolist()),
+        _errors(np.diff(relative, axis=1, prepend=0.0)),
     )  # fmt: skip
+
+
+def _errors(values: Floats) -> tuple[float, ...]:
+    """Return the standard error of each column's mean; infinite for a single row."""
+    if len(values) < 2:
+        return (math.inf,) * int(values.shape[1])
+    return tuple(float(x) for x in values.std(axis=0, ddof=1) / math.sqrt(len(values)))
 
 
 def write_scores(file: Path, scores: Sequence[Score]) -> None:
     """Write scores as a CSV file with six significant digits."""
-    plain = [{**asdict(one), "curve": None} for one in scores]
-    for row, one in zip(plain, scores, strict=True):
-        row |= {f"curve_{i}": x for i, x in enumerate(one.curve, 1)}
-        row.pop("curve")
+    plain = [asdict(one) for one in scores]
+    for row in plain:
+        for column, name in _SERIES.items():
+            row |= {f"{column}_{i}": x for i, x in enumerate(row.pop(name), 1)}
     write_rows(file, plain, 6)
 
 
@@ -150,18 +165,30 @@ def read_scores(file: Path) -> list[Score]:
     ]
 
 
+_SERIES: Final = {"curve": "curve", "tenth_error": "tenth_errors"}
+"""Attributes with a number for each tenth of the episodes, by the first part of the names of their columns."""
+
+
 def _of(row: dict[str, Any]) -> Score:
-    curve = tuple(float(row[f"curve_{i}"]) for i in range(1, POINTS + 1))
-    return Score(
-        **{field.name: row[field.name] for field in fields(Score) if field.name != "curve"}, curve=curve
-    )
+    series: dict[str, Any] = {
+        name: tuple(float(row[f"{column}_{i}"]) for i in range(1, POINTS + 1))
+        for column, name in _SERIES.items()
+    }
+    plain = {field.name: row[field.name] for field in fields(Score) if field.name not in series}
+    return Score(**plain, **series)
 
 
 @dataclass(frozen=True)
 class Table:
-    """The scores of the benchmark, and the questions that they answer."""
+    """The scores of the benchmark, and the questions that they answer.
+
+    Attributes:
+        scores: the scores.
+        published: how many of them were not run with the others, but are those that the package has.
+    """
 
     scores: tuple[Score, ...]
+    published: int = 0
 
     def of(self, **values: Any) -> list[Score]:
         """Return the scores that have these values of attributes."""
@@ -185,17 +212,24 @@ class Table:
     def leaders(self, problem: str, promise: Promise, epsilon: float) -> list[Score]:
         """Return the scores of the arms that keep a promise at an epsilon, the least mean regret first.
 
-        An arm whose certified epsilon is above the promised one, or that has none, does not keep the promise.
+        A certified epsilon that is smaller keeps the promise, too. An arm that was run at several such epsilons is
+        listed once, with its least mean. One without a certified epsilon keeps no promise.
         """
-        found = self.of(problem=problem, promise=promise, epsilon=epsilon)
-        return sorted((one for one in found if _kept(one)), key=lambda one: one.mean)
+        found: dict[str, Score] = {}
+        for one in self.of(problem=problem, promise=promise):
+            kept = one.certified is not None and one.certified <= epsilon * (1 + 1e-9)
+            if kept and (one.arm not in found or one.mean < found[one.arm].mean):
+                found[one.arm] = one
+        return sorted(found.values(), key=lambda one: one.mean)
 
-    def pooled(self, arm: str, epsilon: float, problems: Iterable[str]) -> float | None:
-        """Return the mean relative regret over problems, each at most 1; None if the arm did not run on one of them."""
+    def pooled(self, arm: str, epsilon: float, problems: Iterable[str]) -> tuple[float, float] | None:
+        """Return the mean relative regret over problems, each at most 1, and its standard error.
+
+        It is None if the arm did not run on one of the problems.
+        """
         found = [self.one(name, arm, epsilon) for name in problems]
-        known = [min(one.mean, 1.0) for one in found if one is not None]
-        return sum(known) / len(known) if len(known) == len(found) else None
-
-
-def _kept(one: Score) -> bool:
-    return one.certified is not None and one.certified <= one.epsilon * (1 + 1e-9)
+        known = [one for one in found if one is not None]
+        if not known or len(known) < len(found):
+            return None
+        mean = sum(min(one.mean, 1.0) for one in known) / len(known)
+        return mean, math.hypot(*(one.error for one in known)) / len(known)
