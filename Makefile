@@ -51,7 +51,8 @@ campaign: setup
 coq: setup
 	$(BIN)/python -m dpproof.proofs_check.coq $(ARGS)
 
-# The plots and scores of recorded runs, the generated pages, then the site in build/site, warnings being errors; its code blocks run in the tests.
+# Scores and plots of recorded runs, the generated pages, then the site in build/site, warnings being errors. The code
+# blocks of the site run in the tests.
 docs: setup
 	$(BIN)/python -m dpproof.reproduction
 	$(BIN)/python -m dpproof.report.pages

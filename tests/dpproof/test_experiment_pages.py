@@ -159,7 +159,8 @@ def ucb_lines(*scores):
 def test_the_best_result_is_said_with_its_quantiles():
     told = ucb_lines(score("PRIVATE-UCB-VI, joint", 0.4, 1.0), score("PRIVATE-UCB-PO, joint", 0.2, 1.0))
     assert (
-        "regret on RiverSwim is 20.0% ± 0.2% of the regret without learning (PRIVATE-UCB-PO, joint;" in told
+        "algorithms on RiverSwim is 20.00% ± 0.20% of the regret without learning (PRIVATE-UCB-PO, joint;"
+        in told
     )
     assert "Half of the runs are above 19.0%, the worst is 30.0%" in told
     assert "UCB-VI was not run yet and OPPO was not run yet" in told
