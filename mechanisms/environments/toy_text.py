@@ -1,10 +1,14 @@
-"""Environments of Gymnasium's family toy text, as finite decision processes whose model is known."""
+"""Environments of Gymnasium's family toy text, as finite decision processes whose model is known.
+
+They need the extra `rl`.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from gymnasium import Env
 
 from dpproof.mechanisms.environments.tabular import TabularMDP
 
@@ -12,7 +16,7 @@ _ONE_START = 1 - 1e-12
 """A start state with at least this probability is the only one."""
 
 
-def toy_text(env: Any, horizon: int, reward_range: tuple[float, float]) -> TabularMDP:
+def toy_text(env: Env[Any, Any], horizon: int, reward_range: tuple[float, float]) -> TabularMDP:
     """Return the decision process of an environment such as FrozenLake, CliffWalking or Taxi.
 
     Rewards are moved to [0, 1]: r becomes (r - low) / (high - low). An episode that ends goes to one more state, which
@@ -35,9 +39,10 @@ def toy_text(env: Any, horizon: int, reward_range: tuple[float, float]) -> Tabul
     (17, 4, np.float64(0.199...))
     """
     low, high = reward_range
-    model = env.unwrapped.P
+    unwrapped: Any = env.unwrapped
+    model = unwrapped.P
     S, A = len(model), len(model[0])
-    starts = np.asarray(getattr(env.unwrapped, "initial_state_distrib", np.eye(S)[0]), np.float64)
+    starts = np.asarray(getattr(unwrapped, "initial_state_distrib", np.eye(S)[0]), np.float64)
     several = starts.max() < _ONE_START
     count = S + 1 + several
     transitions, rewards = np.zeros((count, A, count)), np.full((count, A), _scaled(0.0, low, high))

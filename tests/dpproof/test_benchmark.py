@@ -15,7 +15,7 @@ from dpproof.cli import app
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.reproduction.suite import benchmark, frontier, outside, runs
 from dpproof.reproduction.suite.arms import ARMS, EPSILONS, Promise, arm_of
-from dpproof.reproduction.suite.problems import PROBLEMS, Problem
+from dpproof.reproduction.suite.problems import PROBLEMS, Facts, Problem
 from dpproof.reproduction.suite.runs import Cell, Record, cells, make_missing, repeated, seed_of
 from dpproof.reproduction.suite.summary import Score, Table, score
 from tests.rows import rows
@@ -33,9 +33,10 @@ def tiny(monkeypatch):
 
 @pytest.mark.slow
 @rows("name", list(PROBLEMS))
-def test_learning_pays_on_every_problem(name):
+def test_learning_pays_on_every_problem_and_its_facts_are_its_own(name):
     pytest.importorskip("gymnasium")
     problem = PROBLEMS[name]
+    assert problem.facts == Facts.of(problem.mdp)
     assert problem.never > 0.03 * problem.episodes * problem.mdp.optimal_values()[0, problem.mdp.start]
 
 

@@ -132,7 +132,7 @@ def _steps(evidence: Evidence) -> Iterator[Setting]:
         for problem in problems_of(pooled, single):
             one, other = (mean_of(evidence.suite, problem, arm, math.inf) for arm in (single, pooled))
             share = None if one is None or other is None else ratio(one, other)
-            H = PROBLEMS[problem].sizes[2]
+            H = PROBLEMS[problem].facts.steps
             if H > 1:
                 yield near(share, math.sqrt(H), f"({single} against {pooled}, square root of H) on {problem}")
 
@@ -146,7 +146,7 @@ def _bounded(arm: str) -> Shape:
     def shape(evidence: Evidence) -> Iterator[Setting]:
         for problem in problems_of(arm):
             bound = _order(arm, *sizes_of(PROBLEMS[problem]))
-            H, K = PROBLEMS[problem].sizes[2], PROBLEMS[problem].episodes
+            H, K = PROBLEMS[problem].facts.steps, PROBLEMS[problem].episodes
             if bound >= K * H or bound >= PROBLEMS[problem].never:
                 told = f"the bound of order {bound:.3g} is above the regret without learning on {problem}"
                 yield Setting(Shows.NEITHER, told)

@@ -76,7 +76,8 @@ _Planner = Callable[[Privatizer], Any]
 
 def sizes_of(problem: Problem) -> tuple[int, int, int, int]:
     """Return the numbers of states, actions, steps and episodes of a problem."""
-    return *problem.sizes, problem.episodes
+    facts = problem.facts
+    return facts.states, facts.actions, facts.steps, problem.episodes
 
 
 def _running(

@@ -16,6 +16,30 @@ from dpproof.mechanisms.environments.tabular import TabularMDP
 
 
 @dataclass(frozen=True)
+class Facts:
+    """What a decision process is worth.
+
+    Attributes:
+        states, actions, steps: its sizes.
+        best: the value of the best policy.
+        uniform: the value of the uniform policy.
+    """
+
+    states: int
+    actions: int
+    steps: int
+    best: float
+    uniform: float
+
+    @classmethod
+    def of(cls, mdp: TabularMDP) -> Facts:
+        """Return the facts of a decision process."""
+        uniform = np.full((mdp.horizon, mdp.states, mdp.actions), 1 / mdp.actions)
+        values = (mdp.optimal_values()[0, mdp.start], mdp.policy_values(uniform)[0, mdp.start])
+        return cls(mdp.states, mdp.actions, mdp.horizon, *map(float, values))
+
+
+@dataclass(frozen=True)
 class Problem:
     """A decision process that learners do not know, and how long they learn in it.
 
@@ -27,7 +51,7 @@ class Problem:
         runs: the number of runs of each arm at each epsilon.
         large: whether only the best arms run, because a run takes long.
         arms: the arms that run, if the problem serves one question only.
-        known_sizes: the numbers of states, actions and steps, if an extra is needed to make the process.
+        known: the facts of the process, if an extra is needed to make it. Pages are written without extras.
     """
 
     name: str
@@ -37,7 +61,7 @@ class Problem:
     runs: int = 100
     large: bool = False
     arms: frozenset[str] | None = None
-    known_sizes: tuple[int, int, int] | None = None
+    known: Facts | None = None
 
     @property
     def mdp(self) -> TabularMDP:
@@ -45,17 +69,15 @@ class Problem:
         return _made(self.name)
 
     @property
-    def sizes(self) -> tuple[int, int, int]:
-        """The numbers of states, actions and steps."""
-        return self.known_sizes or (self.mdp.states, self.mdp.actions, self.mdp.horizon)
+    def facts(self) -> Facts:
+        """The facts of the decision process."""
+        return self.known or Facts.of(self.mdp)
 
     @property
     def never(self) -> float:
         """The regret of the uniform policy in all episodes, which is the regret without learning."""
-        mdp = self.mdp
-        uniform = np.full((mdp.horizon, mdp.states, mdp.actions), 1 / mdp.actions)
-        found = mdp.optimal_values()[0, mdp.start] - mdp.policy_values(uniform)[0, mdp.start]
-        return float(found) * self.episodes
+        facts = self.facts
+        return (facts.best - facts.uniform) * self.episodes
 
 
 def _frozen_lake(horizon: int) -> TabularMDP:
@@ -138,7 +160,7 @@ _TABLE: Final = (
         "FrozenLake of Gymnasium, 4 by 4, slippery",
         partial(_frozen_lake, 40),
         10_000,
-        known_sizes=(17, 4, 40),
+        known=Facts(17, 4, 40, 0.461600887248552, 0.013907852268990425),
     ),
     Problem(
         "cliff-walking",
@@ -147,7 +169,7 @@ _TABLE: Final = (
         10_000,
         20,
         large=True,
-        known_sizes=(49, 4, 30),
+        known=Facts(49, 4, 30, 29.86999999999998, 26.235204473315907),
     ),
     Problem(
         "taxi",
@@ -156,7 +178,7 @@ _TABLE: Final = (
         20_000,
         20,
         large=True,
-        known_sizes=(502, 6, 31),
+        known=Facts(502, 6, 31, 10.59766666666667, 6.395804460884816),
     ),
 )  # fmt: skip
 _GROWING: Final = frozenset(
