@@ -59,8 +59,10 @@ class Wish:
 GRAINS = 1024
 """Gains are multiples of 1/GRAINS."""
 _BITS, _WHOLE, _WHOLE_SUMS = 16, 53, 1 << 40
-_RELEASES = 400
-"""How often counts are released in a run, at most. More releases need more noise, fewer let the policy wait."""
+_RELEASES, _LOCAL_RELEASES = 2_500, 400
+"""How often a trusted server releases counts in a run, at most, and how often users' own noisy counts are summed.
+
+The agent plans after every release, which takes time. Parameters that are given may have more releases."""
 _FOUND_NEXT, _FOUND_TIMES = 4, 4
 """For transitions that are found: the number of next states that sizes are chosen for, and of periods."""
 
@@ -231,6 +233,8 @@ PRIVATIZERS = ("auto", "tree", "square-root", "banded", "local")
 def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
     """Return the parameters of the counters with the least certified error among those that the wish allows.
 
+    They have at most 2,500 releases.
+
     Raises:
         ValueError: for an unknown privatizer, one that has no noise for delta 0, or a single episode.
     """
@@ -250,7 +254,9 @@ def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
     found = (
         one.parameters
         for one in table.candidates
-        if _is(one.parameters, wish.privatizer) and not (task.found and one.parameters.counter == "tree")
+        if _is(one.parameters, wish.privatizer)
+        and one.parameters.batches <= _RELEASES
+        and not (task.found and one.parameters.counter == "tree")
     )
     chosen = next(found, None)
     if chosen is None:
@@ -300,7 +306,7 @@ def local_plan(task: Task, wish: Wish) -> Plan:
         pooled=True,
     )  # fmt: skip
     p, _ = accountant_for("local-counts").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
-    every = max(1, (task.episodes - 1) // _RELEASES)
+    every = max(1, (task.episodes - 1) // _LOCAL_RELEASES)
     scale = Fraction(p.used_scale())
 
     def bank(counters: int, _units: int, _draw: Callable[[int], Ints]) -> Sums:
