@@ -18,7 +18,7 @@ from dpproof.mechanisms.rl.expert.problems import PROBLEMS
 from dpproof.reproduction.engine import Measured, Study
 from dpproof.reproduction.expert.histograms import COUNTED, EPISODES
 from dpproof.reproduction.expert.judges import JUDGES
-from dpproof.reproduction.expert.settings import CHOICES, FULL, HIV_EPSILON, QUICK, Size
+from dpproof.reproduction.expert.settings import ALONE, CHOICES, FULL, HIV_EPSILON, QUICK, Size
 from dpproof.reproduction.first_lines import equal_rows, few_runs, listed
 from dpproof.reproduction.pages import Plots, panels, write_plots
 from dpproof.reproduction.tables import Row, Table, different, where
@@ -35,26 +35,26 @@ class ExpertLearning(Study[Size]):
     """The experiment of section 6 of Sharma et al. (2024), with certified noise next to the printed noise.
 
     If Box2D is not installed, LunarLander is left out, and the page states this. If a run was interrupted and
-    is started again in the same folder, the run continues with the unfinished problems (environments).
+    is started again in the same folder, the run continues with the unfinished methods.
     """
 
     paper = "expert"
-    tables = ("returns", "releases", "experts", "histogram")
+    tables = ("returns", "runs", "releases", "experts", "histogram")
     judges = JUDGES
     full = FULL
     quick = QUICK
 
     def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
-        """Run the experiment, with at most `workers` problems (environments) at a time, and return the results."""
+        """Run the experiment, with at most `workers` methods at a time, and return the results."""
         check_installed()
         from dpproof.reproduction.expert.runs import run_problems
 
         skipped = [] if has_box2d() else [name for name in size.problems if name == "lunarlander"]
         size = replace(size, problems=tuple(name for name in size.problems if name not in skipped))
-        with executor_for(min(workers, len(size.problems))) as executor:
-            found = run_problems(size, seed, executor, folder / "parts")
-        plots = write_plots(folder, _plots(*found), (3 * len(different(found[0], "problem")), 2.8))
-        return Measured(size, seed, dict(zip(self.tables, found, strict=True)), plots, {"skipped": skipped})
+        with executor_for(workers) as executor:
+            found = dict(zip(self.tables, run_problems(size, seed, executor, folder / "parts"), strict=True))
+        plots = write_plots(folder, _plots(found), (3 * len(size.problems), 2.8))
+        return Measured(size, seed, found, plots, {"skipped": skipped})
 
     def first_lines(self, found: Measured[Size]) -> list[str]:
         """Return sentences on disagreements with the paper, and on what the numbers cannot show."""
@@ -77,7 +77,7 @@ class ExpertLearning(Study[Size]):
 
     def shown(self, found: Measured[Size]) -> Mapping[str, Any]:
         """Return the values that the template of the experiment's page shows, by name."""
-        returns, releases, logged, _ = (found.tables[name] for name in self.tables)
+        returns, releases, logged = (found.tables[name] for name in ("returns", "releases", "experts"))
         return {
             **found.more,
             "returns": returns,
@@ -195,13 +195,16 @@ def _apart(first: Row, second: Row) -> str:
     return "do not meet" if gap > first["interval"] + second["interval"] else "overlap"
 
 
-_COLOURS = {"DP-SGD": "#2471a3", "printed": "#c0392b", "calibrated": "#1e8449"}
-_SHIFTS = {"DP-SGD": 0.97, "printed": 1.0, "calibrated": 1.03}
+_COLOURS = {"DP-SGD": "#0072B2", "printed": "#D55E00", "calibrated": "#009E73", ALONE: "#CC79A7"}
+_SHIFTS = {"DP-SGD": 0.97, "printed": 1.0, "calibrated": 1.03, ALONE: 1.06}
 """Horizontal shifts of the methods, so that their intervals do not overlap."""
 
 
-def _plots(returns: Table, releases: Table, experts: Table, histogram: Table) -> Plots:
+def _plots(tables: Mapping[str, Table]) -> Plots:
     """Return three plots with a panel for each problem."""
+    returns, releases, experts, histogram = (
+        tables[x] for x in ("returns", "releases", "experts", "histogram")
+    )
     names = different(returns, "problem")
 
     def draw(one: Callable[[Axes, str], None], label: str, figure: Figure) -> None:
