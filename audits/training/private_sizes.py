@@ -1,0 +1,458 @@
+"""Exact pairs of neighbouring datasets on which Opacus 1.6.0 releases more than its accountants report.
+
+Each class describes one configuration of Opacus, two neighbouring datasets under ``add-remove``, and an event. `masses`
+returns the exact probabilities of the event. They are probabilities of the algorithm in real arithmetic, with ideal
+random numbers. So P[event] - exp(epsilon) Q[event] is a certified lower bound on delta. No random number is drawn.
+
+``python -m dpproof.audits.training.private_sizes`` prints all pairs. The same configurations of Opacus itself run in
+``dpproof audit corpus --only "opacus engine"``. Neither torch nor Opacus is needed here.
+
+Source: docs/notes/opacus_divisor.md; the code of Opacus 1.6.0.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Any, ClassVar
+
+import flint
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.gaussian import normal_tail
+from dpproof.accountant.guarantees.profile import Profile
+from dpproof.accountant.interop.opacus_sizes import batches, divisor
+from dpproof.accountant.noise.dp_sgd import DPSGDParameters, account
+from dpproof.accountant.numbers.binomial import lower_tail, mass
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+
+DELTA = Fraction(1, 100_000)
+"""The delta at which epsilon is reported."""
+EXACT_DEGREES = 2_000
+"""The most degrees of freedom whose chi-square probabilities are computed; with more, they are bounded."""
+_BITS = 256
+_CLIP = Fraction(1_000_000, 1_000_001)
+"""Length of a clipped gradient of length 1 at clipping norm 1: Opacus divides by the length plus 1e-6."""
+Masses = tuple[flint.arb, flint.arb]
+
+
+@dataclass(frozen=True)
+class PrivatePair(ABC):
+    """Two neighbouring datasets of a training by Opacus, and an event that is much more likely on the first one.
+
+    Attributes:
+        setting: the configuration of Opacus.
+        first: the first dataset.
+        second: the second dataset.
+        released: the number that is computed from what Opacus releases.
+        small: whether the event is that this number is at most `threshold`; otherwise it is at least `threshold`.
+    """
+
+    kind: ClassVar[str]
+    setting: ClassVar[str]
+    first: ClassVar[str]
+    second: ClassVar[str]
+    released: ClassVar[str]
+    small: ClassVar[bool]
+
+    @property
+    @abstractmethod
+    def claim(self) -> DPSGDParameters:
+        """The training that Opacus's accountants account for; the less private one if the two datasets differ in it."""
+
+    @property
+    @abstractmethod
+    def threshold(self) -> Fraction:
+        """The largest number of the event, or the smallest one."""
+
+    @property
+    def event(self) -> str:
+        """The event, in words."""
+        return f"{self.released} is at {'most' if self.small else 'least'} {float(self.threshold):g}"
+
+    def happens(self, released: float) -> bool:
+        """Return whether the event happens if this number is released."""
+        return released <= self.threshold if self.small else released >= self.threshold
+
+    @abstractmethod
+    def masses(self) -> Masses:
+        """Return the probabilities of the event on the two datasets, at the current working precision."""
+
+    @property
+    def guarantee(self) -> Profile:
+        """The guarantee of the training that the accountants account for: what Opacus reports, but certified."""
+        return account(self.claim, Adjacency.ADD_REMOVE).guarantee
+
+    def delta(self, epsilon: Number) -> Bound:
+        """Return bounds on P[event] - exp(epsilon) Q[event], which is a lower bound on the true delta."""
+        with precision(_BITS):
+            first, second = self.masses()
+            found = first - arb_of(exact(epsilon)).exp() * second
+            return Bound(max(round_down(found), 0.0), max(round_up(found), 0.0))
+
+    def epsilon(self, delta: Number = DELTA) -> float:
+        """Return a certified lower bound on the true epsilon at ``delta``. It is 0 if the event shows nothing."""
+        with precision(_BITS):
+            first, second = self.masses()
+            above = first - arb_of(exact(delta))
+            return max(round_down((above / second.upper()).log()), 0.0) if above > 0 else 0.0
+
+    def as_json(self) -> dict[str, object]:
+        """Return the pair as JSON data for `read`."""
+        return {"kind": self.kind, **asdict(self)}
+
+
+def read(plain: Mapping[str, Any]) -> PrivatePair:
+    """Return the pair that ``plain``, the result of `PrivatePair.as_json`, describes.
+
+    >>> read(SampleRate(batch_size=20).as_json()) == SampleRate(batch_size=20)
+    True
+
+    Raises:
+        ValueError: no pair is of this kind.
+    """
+    given = dict(plain)
+    kind = given.pop("kind", None)
+    known = {one.kind: one for one in KINDS}
+    if kind not in known:
+        raise ValueError(f"kind ({kind!r}) must be one of: {', '.join(known)}")
+    return known[kind](**given)
+
+
+@dataclass(frozen=True)
+class DatasetSize(PrivatePair):
+    """The divisor of a step is computed from the private number of records. Every gradient of this pair is 0.
+
+    >>> DatasetSize(records=48, batch_size=2, weights=21, steps=1).delta(1).lower
+    0.733814
+
+    Args:
+        records: the number of records of the first dataset.
+        batch_size: the batch size of the user's data loader.
+        weights: the number of trained weights.
+        noise_multiplier: the standard deviation of the noise over the clipping norm.
+        steps: the number of steps, whose updates are all observed.
+    """
+
+    kind = "dataset size"
+    setting = 'any clipping and any gradient mode, loss_reduction="mean"'
+    first = "records with gradient 0"
+    second = "one of these records less"
+    released = "the sum of the squared updates of all weights and steps, over (learning rate * noise)^2,"
+    small = True
+
+    records: int = 50_000
+    batch_size: int = 500
+    weights: int = 1_000_000
+    noise_multiplier: float = 1.0
+    steps: int = 100
+
+    @property
+    def claim(self) -> DPSGDParameters:
+        """See `PrivatePair.claim`. Both datasets have the same sampling rate."""
+        rate = 1 / batches(self.records, self.batch_size)
+        return DPSGDParameters(rate, self.noise_multiplier, self.steps)
+
+    @property
+    def divisors(self) -> tuple[int, int]:
+        """The divisors of the two datasets."""
+        return divisor(self.records, self.batch_size), divisor(self.records - 1, self.batch_size)
+
+    @property
+    def threshold(self) -> Fraction:
+        """See `PrivatePair.threshold`. It is half way between the two means."""
+        return self.weights * self.steps * _middle(*self.divisors)
+
+    def masses(self) -> Masses:
+        """See `PrivatePair.masses`."""
+        return _narrower(self.weights * self.steps, *self.divisors)
+
+
+@dataclass(frozen=True)
+class AdaptiveNorm(PrivatePair):
+    """Adaptive clipping divides a noisy count by the private size of the batch. No gradient of this pair is clipped.
+
+    Every record is in every batch. The batch has ``records`` records, or one record less.
+
+    Args:
+        records: the number of records of the first dataset; the batch size is at least this number.
+        noise_multiplier: the noise multiplier given to the engine.
+        count_noise: the standard deviation of the noise of the count, ``unclipped_num_std``.
+        steps: the number of steps, whose clipping norms are all observed.
+    """
+
+    kind = "adaptive norm"
+    setting = 'clipping="adaptive"'
+    first = "records with gradient 0"
+    second = "one of these records less"
+    released = "the sum over all steps of (unclipped fraction - 1)^2, over count_noise^2,"
+    small = True
+
+    records: int = 20
+    noise_multiplier: float = 100.0
+    count_noise: float = 100.0
+    steps: int = 1_000
+
+    @property
+    def claim(self) -> DPSGDParameters:
+        """See `PrivatePair.claim`."""
+        return DPSGDParameters(1.0, self.noise_multiplier, self.steps)
+
+    @property
+    def threshold(self) -> Fraction:
+        """See `PrivatePair.threshold`. It is half way between the two means."""
+        return self.steps * _middle(self.records, self.records - 1)
+
+    def masses(self) -> Masses:
+        """See `PrivatePair.masses`. The noise of the count has the same scale on both datasets, and cancels."""
+        return _narrower(self.steps, self.records, self.records - 1)
+
+
+@dataclass(frozen=True)
+class WeightedMean(PrivatePair):
+    """A weighted mean loss divides each record's gradient by the weights of the whole batch.
+
+    The model is linear with one input and two classes, and has weights 0. All inputs are 1. The records have class 0.
+    The additional record has class 1.
+
+    Args:
+        records: the number of records of the second dataset.
+        batch_size: the batch size of the user's data loader.
+        weight: the weight of class 1 in the loss; class 0 has weight 1.
+        clip: the clipping norm, below the length of a gradient, which is 0.707.
+        noise_multiplier: the standard deviation of the noise over the clipping norm.
+    """
+
+    kind = "weighted mean"
+    setting = 'torch.nn.CrossEntropyLoss(weight=...), loss_reduction="mean", gradients by hooks or functorch'
+    first = "records of class 0, and one record of class 1"
+    second = "the records of class 0"
+    released = "the noisy sum in the direction of class 0, over the clipping norm,"
+    small = True
+
+    records: int = 255
+    batch_size: int = 64
+    weight: int = 1_000
+    clip: float = 0.5
+    noise_multiplier: float = 1.0
+
+    @property
+    def claim(self) -> DPSGDParameters:
+        """See `PrivatePair.claim`."""
+        return DPSGDParameters(float(self._rate), self.noise_multiplier, 1)
+
+    @property
+    def _rate(self) -> Fraction:
+        return Fraction(1, batches(self.records + 1, self.batch_size))
+
+    @property
+    def threshold(self) -> Fraction:
+        """See `PrivatePair.threshold`. It is half of the mean without the additional record."""
+        return self.records * self._rate / 2
+
+    def masses(self) -> Masses:
+        """See `PrivatePair.masses`."""
+        rate, noise = self._rate, arb_of(exact(self.noise_multiplier))
+        most = arb_of(self.threshold)
+
+        def below(mean: Callable[[int], flint.arb]) -> flint.arb:
+            return _average(self.records, rate, lambda batch: normal_tail((mean(batch) - most) / noise))
+
+        absent, present = below(lambda batch: batch * self._clipped(flint.arb(1))), below(self._with_record)
+        return arb_of(1 - rate) * absent + arb_of(rate) * present, absent
+
+    def _with_record(self, batch: int) -> flint.arb:
+        """Return the mean of the sum, in clipping norms, for this many records and the additional record."""
+        share = arb_of(Fraction(batch + 1, batch + self.weight))
+        return batch * self._clipped(share) - self._clipped(share * self.weight)
+
+    def _clipped(self, factor: flint.arb) -> flint.arb:
+        """Return the length of a clipped gradient in clipping norms, if its length was multiplied by ``factor``."""
+        length, clip = factor / flint.arb(2).sqrt(), arb_of(exact(self.clip))
+        return length / clip * (clip / (length + arb_of(Fraction(1, 10**6)))).min(flint.arb(1))
+
+
+@dataclass(frozen=True)
+class RandomBatch(PrivatePair):
+    """With ``rand_on_empty=True`` an empty batch is replaced by a record of random bits, whose gradient is added.
+
+    The loss is the mean output of a linear model with one weight. So the gradient of a record is its input. The three
+    records have input 0, and the additional record has input -1. Clipping norm 1, batch size 2.
+
+    Args:
+        noise_multiplier: the standard deviation of the noise over the clipping norm.
+        most: the event is that the noisy sum is at most this number.
+    """
+
+    kind = "random batch"
+    setting = 'rand_on_empty=True, loss_reduction="sum" in the engine'
+    first = "three records with gradient 0, and one record with gradient -1"
+    second = "three records with gradient 0"
+    released = "the noisy sum"
+    small = True
+
+    noise_multiplier: float = 2.0
+    most: float = -8.0
+
+    @property
+    def claim(self) -> DPSGDParameters:
+        """See `PrivatePair.claim`."""
+        return DPSGDParameters(0.5, self.noise_multiplier, 1)
+
+    @property
+    def threshold(self) -> Fraction:
+        """See `PrivatePair.threshold`."""
+        return exact(self.most)
+
+    def masses(self) -> Masses:
+        """See `PrivatePair.masses`. Of the random inputs, which are 0 or 1, one half are 1."""
+        noise, most = arb_of(exact(self.noise_multiplier)), arb_of(self.threshold)
+
+        def below(mean: Fraction) -> flint.arb:
+            return normal_tail((arb_of(mean) - most) / noise)
+
+        drawn = arb_of(Fraction(1, 2 * 2**3))  # no record is in the batch, and the random input is 1
+        absent = (1 - drawn) * below(Fraction(0)) + drawn * below(_CLIP)
+        return (absent + below(-_CLIP)) / 2, absent
+
+
+@dataclass(frozen=True)
+class SkippedStep(PrivatePair):
+    """The distributed sampler skips empty batches, and the number of steps is observed. One process, batch size 2.
+
+    Args:
+        noise_multiplier: the standard deviation of the noise over the clipping norm.
+        draws: the number of batches that are drawn, a multiple of 2.
+    """
+
+    kind = "skipped step"
+    setting = "DistributedUniformWithReplacementSampler: a module in DistributedDataParallel"
+    first = "three records"
+    second = "four records"
+    released = "the number of batches that are empty and skipped"
+    small = False
+
+    noise_multiplier: float = 20.0
+    draws: int = 200
+
+    @property
+    def claim(self) -> DPSGDParameters:
+        """See `PrivatePair.claim`. Opacus accounts for the steps that happen, at most ``draws``."""
+        return DPSGDParameters(0.5, self.noise_multiplier, self.draws)
+
+    @property
+    def threshold(self) -> Fraction:
+        """See `PrivatePair.threshold`. It is half way between the two means."""
+        return Fraction(3 * self.draws, 32)
+
+    def masses(self) -> Masses:
+        """See `PrivatePair.masses`."""
+        least = ceil(self.threshold)
+        empty = (Fraction(1, 2**records) for records in (3, 4))
+        first, second = (1 - lower_tail(self.draws, chance, least - 1) for chance in empty)
+        return first, second
+
+
+@dataclass(frozen=True)
+class SampleRate(PrivatePair):
+    """The sampling rate of the other records is computed from the private number of records.
+
+    All gradients have the clipping norm as their length, and one direction. One step.
+
+    Args:
+        batch_size: the batch size of the user's data loader; the first dataset has this many records.
+        noise_multiplier: the standard deviation of the noise over the clipping norm.
+    """
+
+    kind = "sampling rate"
+    setting = "any; shown with loss_reduction='sum'"
+    first = "as many records as the batch size"
+    second = "one record more"
+    released = "the noisy sum, over the clipping norm,"
+    small = False
+
+    batch_size: int = 100
+    noise_multiplier: float = 1.0
+
+    @property
+    def claim(self) -> DPSGDParameters:
+        """See `PrivatePair.claim`. The sampling rate is 1 on the first dataset and 1/2 on the second one."""
+        return DPSGDParameters(1.0, self.noise_multiplier, 1)
+
+    @property
+    def threshold(self) -> Fraction:
+        """See `PrivatePair.threshold`. It is half way between the two means, up to 1/4."""
+        return Fraction(3 * self.batch_size, 4)
+
+    def masses(self) -> Masses:
+        """See `PrivatePair.masses`."""
+        noise, least = arb_of(exact(self.noise_multiplier)), arb_of(self.threshold)
+
+        def above(batch: int) -> flint.arb:
+            return normal_tail((least - arb_of(batch * _CLIP)) / noise)
+
+        return above(self.batch_size), _average(self.batch_size + 1, Fraction(1, 2), above)
+
+
+KINDS: tuple[type[PrivatePair], ...] = (
+    DatasetSize,
+    AdaptiveNorm,
+    WeightedMean,
+    RandomBatch,
+    SkippedStep,
+    SampleRate,
+)
+"""All kinds of pairs; the defaults of each kind violate the reported epsilon."""
+
+
+def _average(trials: int, rate: Fraction, of: Callable[[int], flint.arb]) -> flint.arb:
+    """Return the mean of a function of a binomial count."""
+    return sum((mass(trials, rate, k) * of(k) for k in range(trials + 1)), flint.arb(0))
+
+
+def _middle(first: int, second: int) -> Fraction:
+    """Return the mean of the variances of a standard normal over one or the other divisor."""
+    return (Fraction(1, first**2) + Fraction(1, second**2)) / 2
+
+
+def _narrower(degrees: int, first: int, second: int) -> Masses:
+    """Return the probabilities that the squares of normals over a divisor add up to at most ``degrees`` times `_middle`.
+
+    There are ``degrees`` standard normals, and the two divisors are ``first`` and ``second``.
+    """
+    middle = _middle(first, second)
+    return _chi_square(degrees, middle * first**2), _chi_square(degrees, middle * second**2)
+
+
+def _chi_square(degrees: int, level: Fraction) -> flint.arb:
+    """Return the probability that a chi-square variable is at most ``level`` times its mean; an enclosure.
+
+    With many degrees it is enclosed by Chernoff's bound exp(-(level - 1 - log level) degrees/2) on the smaller tail.
+    """
+    with precision(_BITS + 2 * min(degrees, EXACT_DEGREES)):  # the function loses digits as the degrees grow
+        half, ratio = flint.arb(degrees) / 2, arb_of(level)
+        if degrees <= EXACT_DEGREES:
+            return 1 - (ratio * half).gamma_upper(half, regularized=1)
+        tail = (-(ratio - 1 - ratio.log()) * half).exp()
+        return flint.arb(0).union(tail) if level < 1 else (1 - tail).union(flint.arb(1))
+
+
+def main() -> None:
+    """Print every pair: the reported epsilon, the delta of the event at this epsilon, and the true epsilon."""
+    for pair in (one() for one in KINDS):
+        reported = pair.guarantee.epsilon(DELTA).upper
+        print(f"{pair.kind}: {pair.setting}")
+        print(f"  datasets: {pair.first}; {pair.second}")
+        print(f"  event: {pair.event}")
+        print(f"  accounted: epsilon {reported} at delta {float(DELTA):g}")
+        print(f"  event at this epsilon: delta is at least {pair.delta(reported).lower}")
+        print(f"  true epsilon at delta {float(DELTA):g}: at least {pair.epsilon()}")
+        print(f"  replay: {pair.as_json()}")
+
+
+if __name__ == "__main__":
+    main()
