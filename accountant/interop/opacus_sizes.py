@@ -61,9 +61,9 @@ def full_batch(noise_multiplier: Number, records: int, weights: int) -> SmoothGa
     """Return the guarantee of one step on all records, divided by their private number, under ``add-remove``.
 
     The means of the clipped gradients of two neighbours are at most 2 C / n apart, where n is the larger number of
-    records. Their noise has the standard deviations sigma C / n and sigma C / (n - 1). The result holds for all datasets
-    with at least ``records`` records, if the batch size is at least their size. No smaller guarantee holds for all of
-    these datasets. Opacus reports half the shift and equal scales.
+    records. Their noise has the standard deviations sigma C / n and sigma C / (n - 1). The result holds for all
+    datasets with at least ``records`` records, if the batch size is at least their size. No smaller guarantee holds for
+    all of these datasets. Opacus reports half the shift and equal scales.
 
     The steps of a training compose by `SmoothGaussian.renyi`.
 
@@ -121,8 +121,9 @@ class Step:
         longer, shorter = (batches(n, self.batch_size) for n in (self.records, self.records - 1))
         if longer != shorter:
             raise ValueError(
-                f"records ({self.records}) and one record less give {longer} and {shorter} batches of {self.batch_size}. "
-                "Their sampling rates differ, and no guarantee of this step is known. Give a public sampling rate."
+                f"records ({self.records}) and one record less give {longer} and {shorter} batches of "
+                f"{self.batch_size}. Their sampling rates differ, and no guarantee of this step is known. "
+                "Give a public sampling rate."
             )
 
     @property

@@ -14,6 +14,7 @@ Opacus is an extra (``opacus``) and is imported when a run begins.
 from __future__ import annotations
 
 import contextlib
+import logging
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -77,7 +78,7 @@ class EngineRun:
         torch.nn.init.zeros_(model.weight)
         self._weight = model.weight
         data = torch.utils.data.TensorDataset(self._inputs[:-1], self._labels[:-1])
-        with _quiet():
+        with quiet():
             private, optimizer, _ = PrivacyEngine().make_private(
                 module=model,
                 optimizer=torch.optim.SGD(model.parameters(), lr=settings.learning_rate),
@@ -100,7 +101,7 @@ class EngineRun:
         there = self._settings.records + canary
         data = self._torch.utils.data.TensorDataset(self._inputs[:there], self._labels[:there])
         while True:
-            with _quiet():
+            with quiet():
                 loader = DPDataLoader(data, sample_rate=self._settings.sampling_rate, generator=self._draws)
                 batch = next(iter(loader))
             yield batch
@@ -116,7 +117,7 @@ class EngineRun:
         way = 1.0 if before > 0 else -1.0
         self._labels[-1] = -way  # what the model gets wrong, or cannot tell
         inputs, labels = next(self._batches[canary])
-        with _quiet():
+        with quiet():
             self._optimizer.zero_grad()
             answers = self._model(inputs.to(self._torch.float32)).squeeze(-1)
             loss: Any = self._torch.nn.functional.softplus(-labels * answers).sum()
@@ -129,11 +130,16 @@ class EngineRun:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Suppress Opacus's advice to use a secure generator, and torch's warning on hooks."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+def quiet() -> Iterator[None]:
+    """Suppress torch's warning on hooks, and Opacus's notes on its generator and on a first batch without records."""
+    notes = logging.getLogger("opacus.data_loader")
+    before, notes.disabled = notes.disabled, True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        notes.disabled = before
 
 
 @dataclass(frozen=True)

@@ -280,8 +280,10 @@ class WeightedMean(PrivatePair):
 class RandomBatch(PrivatePair):
     """With ``rand_on_empty=True`` an empty batch is replaced by a record of random bits, whose gradient is added.
 
-    The loss is the mean output of a linear model with one weight. So the gradient of a record is its input. The three
-    records have input 0, and the additional record has input -1. Clipping norm 1, batch size 2.
+    The loss is the sum of the outputs of a linear model with one weight. So the gradient of a record is its input. The
+    three records have input 0, and the additional record has input -1. Clipping norm 1, batch size 2. The pair is about
+    a step after a batch with records: before it, Opacus cannot make a random record. The accountants claim that
+    each step, given all earlier ones, has the guarantee of one step.
 
     Args:
         noise_multiplier: the standard deviation of the noise over the clipping norm.
@@ -420,7 +422,7 @@ def _middle(first: int, second: int) -> Fraction:
 
 
 def _narrower(degrees: int, first: int, second: int) -> Masses:
-    """Return the probabilities that the squares of normals over a divisor add up to at most ``degrees`` times `_middle`.
+    """Return the probabilities that squares of normals over a divisor add up to at most ``degrees`` times `_middle`.
 
     There are ``degrees`` standard normals, and the two divisors are ``first`` and ``second``.
     """
