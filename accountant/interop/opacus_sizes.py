@@ -1,7 +1,7 @@
 """What Opacus computes from the size of the dataset, and the guarantee of a step that divides by it.
 
 Opacus 1.6.0 takes the sampling rate and the divisor of a step from the number of records n and the batch size b of the
-user's data loader: rate = 1/ceil(n/b), and divisor = floor(n rate). Its accountants assume that both are public. Under
+user's data loader: rate = 1/ceil(n/b), and divisor = floor(n rate), up to rounding. Its accountants assume that both are public. Under
 ``add-remove`` the number of records is private. Neighbours whose divisors differ get noise of different scales.
 
 This module is exact about the numbers of Opacus, and needs neither Opacus nor torch. Proofs and limits are in
@@ -31,15 +31,28 @@ SPLITS = 16
 _BITS = 192
 
 
-def batches(records: int, batch_size: int) -> int:
-    """Return the length of the data loader: the number of steps of an epoch.
+def sampling_rate(records: int, batch_size: int) -> Fraction:
+    """Return the probability that a record is in a batch: one over the length of the user's data loader.
 
-    >>> batches(49_999, 500)
-    100
+    >>> sampling_rate(49_999, 500)
+    Fraction(1, 100)
     """
     whole(records, "records", 1)
     whole(batch_size, "batch_size", 1)
-    return math.ceil(records / batch_size)
+    return Fraction(1, math.ceil(records / batch_size))
+
+
+def batches(records: int, batch_size: int) -> int:
+    """Return the number of steps of an epoch, in Opacus's floating-point arithmetic.
+
+    The accountants are told the sampling rate 1/``batches``, which can be a little above `sampling_rate`.
+
+    >>> sampling_rate(50_000, 64), batches(50_000, 64)
+    (Fraction(1, 782), 781)
+
+    Source: opacus/utils/uniform_sampler.py, line 58, of version 1.6.0.
+    """
+    return int(1 / float(sampling_rate(records, batch_size)))
 
 
 def divisor(records: int, batch_size: int) -> int:
@@ -118,12 +131,11 @@ class Step:
 
     def __post_init__(self) -> None:
         whole(self.records, "records", 2)
-        longer, shorter = (batches(n, self.batch_size) for n in (self.records, self.records - 1))
-        if longer != shorter:
+        larger, smaller = (sampling_rate(n, self.batch_size) for n in (self.records, self.records - 1))
+        if larger != smaller:
             raise ValueError(
-                f"records ({self.records}) and one record less give {longer} and {shorter} batches of "
-                f"{self.batch_size}. Their sampling rates differ, and no guarantee of this step is known. "
-                "Give a public sampling rate."
+                f"records ({self.records}) and one record less have the sampling rates {larger} and {smaller}. "
+                "Their sampling rates differ, and no guarantee of this step is known. Use a public sampling rate."
             )
 
     @property
@@ -134,7 +146,7 @@ class Step:
     @property
     def rate(self) -> Fraction:
         """The sampling rate."""
-        return Fraction(1, batches(self.records, self.batch_size))
+        return sampling_rate(self.records, self.batch_size)
 
     def delta(self, epsilon: Number) -> Bound:
         """Return bounds on delta at ``epsilon``; the lower bound is 0.

@@ -1,4 +1,4 @@
-"""Test cases of configurations of Opacus whose releases depend on private sizes, although the code has no planted fault.
+"""Test cases of configurations of Opacus whose releases depend on private sizes. The code has no planted fault.
 
 The pairs are those of ``audits.training.private_sizes``, with few records. The claim is the guarantee of the training
 that Opacus's accountants account for.
@@ -24,9 +24,7 @@ PLACE = 15
 
 
 def _case(pair: PrivatePair, reason: str) -> Case:
-    datasets = Neighbours(
-        False, True, Adjacency.ADD_REMOVE, f"{pair.second}; {pair.first}", one_canary_more
-    )
+    datasets = Neighbours(False, True, Adjacency.ADD_REMOVE, f"{pair.second}; {pair.first}", one_canary_more)
     return Case(
         name=f"opacus engine, {pair.kind}",
         mechanism=Released(pair).sample,

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.audits.training.dp_sgd import one_thread
 from dpproof.audits.training.opacus import quiet
 from dpproof.audits.training.private_sizes import (
     AdaptiveNorm,
@@ -51,7 +52,7 @@ class Released:
             ModuleNotFoundError: Opacus is not installed.
         """
         run = RUNS[type(self.pair)]
-        with quiet():
+        with one_thread(), quiet():
             return np.array([run(self.pair, data, int(rng.integers(1 << 62))) for _ in range(n)])
 
 

@@ -24,7 +24,7 @@ import flint
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.gaussian import normal_tail
 from dpproof.accountant.guarantees.profile import Profile
-from dpproof.accountant.interop.opacus_sizes import batches, divisor
+from dpproof.accountant.interop.opacus_sizes import batches, divisor, sampling_rate
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters, account
 from dpproof.accountant.numbers.binomial import lower_tail, mass
 from dpproof.accountant.numbers.bounds import Bound
@@ -247,7 +247,7 @@ class WeightedMean(PrivatePair):
 
     @property
     def _rate(self) -> Fraction:
-        return Fraction(1, batches(self.records + 1, self.batch_size))
+        return sampling_rate(self.records + 1, self.batch_size)
 
     @property
     def threshold(self) -> Fraction:
