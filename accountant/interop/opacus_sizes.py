@@ -1,8 +1,9 @@
 """What Opacus computes from the size of the dataset, and the guarantee of a step that divides by it.
 
 Opacus 1.6.0 takes the sampling rate and the divisor of a step from the number of records n and the batch size b of the
-user's data loader: rate = 1/ceil(n/b), and divisor = floor(n rate), up to rounding. Its accountants assume that both are public. Under
-``add-remove`` the number of records is private. Neighbours whose divisors differ get noise of different scales.
+user's data loader: rate = 1/ceil(n/b), and divisor = floor(n rate), up to rounding. Its accountants assume that both
+are public. Under ``add-remove`` the number of records is private. Neighbours whose divisors differ get noise of
+different scales.
 
 This module is exact about the numbers of Opacus, and needs neither Opacus nor torch. Proofs and limits are in
 docs/notes/opacus_divisor.md.
@@ -50,7 +51,7 @@ def batches(records: int, batch_size: int) -> int:
     >>> sampling_rate(50_000, 64), batches(50_000, 64)
     (Fraction(1, 782), 781)
 
-    Source: opacus/utils/uniform_sampler.py, line 58, of version 1.6.0.
+    Source: opacus/utils/uniform_sampler.py, line 52, of version 1.6.0.
     """
     return int(1 / float(sampling_rate(records, batch_size)))
 
