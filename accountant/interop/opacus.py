@@ -19,6 +19,10 @@ from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's interface is untyped
     """An Opacus accountant with certified results, for Poisson-sampled Gaussian steps under ``add-remove``.
 
+    The result assumes that each step divides by a public number, samples at a public rate, and clips the gradient of
+    each record by itself. Opacus 1.6.0 computes the first two from the number of records. See docs/how-to/training.md
+    and docs/notes/opacus_divisor.md.
+
     ``history`` holds triples (noise_multiplier, sample_rate, steps), as for Opacus's own accountants.
     """
 

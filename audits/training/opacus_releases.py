@@ -184,7 +184,7 @@ def _weighted_mean(pair: WeightedMean, first: bool, seed: int) -> float:
     loss = torch.nn.CrossEntropyLoss(weight=torch.tensor([1.0, float(pair.weight)]))
     change = made.step(next(made.batches(1)), loss)
     towards = float(change[0] - change[1]) / math.sqrt(2)  # a step goes against the gradient
-    return towards * made.optimizer.expected_batch_size / pair.clip
+    return towards * float(made.optimizer.expected_batch_size) / pair.clip
 
 
 def _random_batch(pair: RandomBatch, first: bool, seed: int) -> float:

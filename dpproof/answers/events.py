@@ -119,7 +119,7 @@ def account_event(claim: Claim) -> tuple[Account, Profile]:
         at=claim.delta,
         bound=bound,
         arithmetic=frozenset(used),
-        rests_on=_RESTS_ON,
+        rests_on=_RESTS_ON + _ALSO.get(kind, ""),
         released=None if pair is None else replace(bound, of="mechanism", attained_by=pair),
     )
     return account, guarantee
@@ -128,3 +128,10 @@ def account_event(claim: Claim) -> tuple[Account, Profile]:
 _RESTS_ON = (
     "a dominating pair of each single event, and classic.dominating_composition, which is quoted, not proved"
 )
+_ALSO: Mapping[str, str] = {
+    "training": (
+        "; the training divides by a public number and samples at a public rate (Opacus 1.6.0 computes both from the "
+        "number of records; see docs/how-to/training.md)"
+    )
+}
+"""What the answer about an object of another library rests on in addition, for each kind of object."""
