@@ -12,10 +12,10 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.training.dp_sgd import one_canary_more
 from dpproof.audits.training.opacus_releases import Released
+from dpproof.audits.training.private_pair import PrivatePair
 from dpproof.audits.training.private_sizes import (
     AdaptiveNorm,
     DatasetSize,
-    PrivatePair,
     SampleRate,
     WeightedMean,
 )

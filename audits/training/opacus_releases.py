@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from dpproof.audits.training.dp_sgd import one_thread
 from dpproof.audits.training.opacus import quiet
+from dpproof.audits.training.private_pair import PrivatePair
 from dpproof.audits.training.private_sizes import (
     AdaptiveNorm,
     DatasetSize,
-    PrivatePair,
     RandomBatch,
     SampleRate,
     SkippedStep,

@@ -12,98 +12,30 @@ Source: docs/notes/opacus_divisor.md; the code of Opacus 1.6.0.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import Any, ClassVar
+from typing import Any
 
 import flint
 
-from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.gaussian import normal_tail
-from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.interop.opacus_sizes import batches, divisor, sampling_rate
-from dpproof.accountant.noise.dp_sgd import DPSGDParameters, account
-from dpproof.accountant.numbers.binomial import lower_tail, mass
-from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.noise.dp_sgd import DPSGDParameters
+from dpproof.accountant.numbers.binomial import lower_tail
+from dpproof.accountant.numbers.enclosures import arb_of, exact
+from dpproof.audits.training.private_pair import (
+    DELTA,
+    Masses,
+    PrivatePair,
+    average,
+    middle_of,
+    narrower,
+)
 
-DELTA = Fraction(1, 100_000)
-"""The delta at which epsilon is reported."""
-EXACT_DEGREES = 2_000
-"""The most degrees of freedom whose chi-square probabilities are computed; with more, they are bounded."""
-_BITS = 256
 _CLIP = Fraction(1_000_000, 1_000_001)
 """Length of a clipped gradient of length 1 at clipping norm 1: Opacus divides by the length plus 1e-6."""
-Masses = tuple[flint.arb, flint.arb]
-
-
-@dataclass(frozen=True)
-class PrivatePair(ABC):
-    """Two neighbouring datasets of a training by Opacus, and an event that is much more likely on the first one.
-
-    Attributes:
-        setting: the configuration of Opacus.
-        first: the first dataset.
-        second: the second dataset.
-        released: the number that is computed from what Opacus releases.
-        small: whether the event is that this number is at most `threshold`; otherwise it is at least `threshold`.
-    """
-
-    kind: ClassVar[str]
-    setting: ClassVar[str]
-    first: ClassVar[str]
-    second: ClassVar[str]
-    released: ClassVar[str]
-    small: ClassVar[bool]
-
-    @property
-    @abstractmethod
-    def claim(self) -> DPSGDParameters:
-        """The training that Opacus's accountants account for; the less private one if the two datasets differ in it."""
-
-    @property
-    @abstractmethod
-    def threshold(self) -> Fraction:
-        """The largest number of the event, or the smallest one."""
-
-    @property
-    def event(self) -> str:
-        """The event, in words."""
-        return f"{self.released} is at {'most' if self.small else 'least'} {float(self.threshold):g}"
-
-    def happens(self, released: float) -> bool:
-        """Return whether the event happens if this number is released."""
-        return released <= self.threshold if self.small else released >= self.threshold
-
-    @abstractmethod
-    def masses(self) -> Masses:
-        """Return the probabilities of the event on the two datasets, at the current working precision."""
-
-    @property
-    def guarantee(self) -> Profile:
-        """The guarantee of the training that the accountants account for: what Opacus reports, but certified."""
-        return account(self.claim, Adjacency.ADD_REMOVE).guarantee
-
-    def delta(self, epsilon: Number) -> Bound:
-        """Return bounds on P[event] - exp(epsilon) Q[event], which is a lower bound on the true delta."""
-        with precision(_BITS):
-            first, second = self.masses()
-            found = first - arb_of(exact(epsilon)).exp() * second
-            return Bound(max(round_down(found), 0.0), max(round_up(found), 0.0))
-
-    def epsilon(self, delta: Number = DELTA) -> float:
-        """Return a certified lower bound on the true epsilon at ``delta``. It is 0 if the event shows nothing."""
-        with precision(_BITS):
-            first, second = self.masses()
-            above = first - arb_of(exact(delta))
-            return max(round_down((above / second.upper()).log()), 0.0) if above > 0 else 0.0
-
-    def as_json(self) -> dict[str, object]:
-        """Return the pair as JSON data for `read`."""
-        return {"kind": self.kind, **asdict(self)}
 
 
 def read(plain: Mapping[str, Any]) -> PrivatePair:
@@ -128,7 +60,7 @@ class DatasetSize(PrivatePair):
     """The divisor of a step is computed from the private number of records. Every gradient of this pair is 0.
 
     >>> DatasetSize(records=48, batch_size=2, weights=21, steps=1).delta(1).lower
-    0.733814
+    0.739379
 
     Args:
         records: the number of records of the first dataset.
@@ -165,11 +97,11 @@ class DatasetSize(PrivatePair):
     @property
     def threshold(self) -> Fraction:
         """See `PrivatePair.threshold`. It is half way between the two means."""
-        return self.weights * self.steps * _middle(*self.divisors)
+        return self.weights * self.steps * middle_of(*self.divisors)
 
     def masses(self) -> Masses:
         """See `PrivatePair.masses`."""
-        return _narrower(self.weights * self.steps, *self.divisors)
+        return narrower(self.weights * self.steps, *self.divisors)
 
 
 @dataclass(frozen=True)
@@ -205,11 +137,11 @@ class AdaptiveNorm(PrivatePair):
     @property
     def threshold(self) -> Fraction:
         """See `PrivatePair.threshold`. It is half way between the two means."""
-        return self.steps * _middle(self.records, self.records - 1)
+        return self.steps * middle_of(self.records, self.records - 1)
 
     def masses(self) -> Masses:
         """See `PrivatePair.masses`. The noise of the count has the same scale on both datasets, and cancels."""
-        return _narrower(self.steps, self.records, self.records - 1)
+        return narrower(self.steps, self.records, self.records - 1)
 
 
 @dataclass(frozen=True)
@@ -260,7 +192,7 @@ class WeightedMean(PrivatePair):
         most = arb_of(self.threshold)
 
         def below(mean: Callable[[int], flint.arb]) -> flint.arb:
-            return _average(self.records, rate, lambda batch: normal_tail((mean(batch) - most) / noise))
+            return average(self.records, rate, lambda batch: normal_tail((mean(batch) - most) / noise))
 
         absent, present = below(lambda batch: batch * self._clipped(flint.arb(1))), below(self._with_record)
         return arb_of(1 - rate) * absent + arb_of(rate) * present, absent
@@ -397,7 +329,7 @@ class SampleRate(PrivatePair):
         def above(batch: int) -> flint.arb:
             return normal_tail((least - arb_of(batch * _CLIP)) / noise)
 
-        return above(self.batch_size), _average(self.batch_size + 1, Fraction(1, 2), above)
+        return above(self.batch_size), average(self.batch_size + 1, Fraction(1, 2), above)
 
 
 KINDS: tuple[type[PrivatePair], ...] = (
@@ -409,38 +341,6 @@ KINDS: tuple[type[PrivatePair], ...] = (
     SampleRate,
 )
 """All kinds of pairs; the defaults of each kind violate the reported epsilon."""
-
-
-def _average(trials: int, rate: Fraction, of: Callable[[int], flint.arb]) -> flint.arb:
-    """Return the mean of a function of a binomial count."""
-    return sum((mass(trials, rate, k) * of(k) for k in range(trials + 1)), flint.arb(0))
-
-
-def _middle(first: int, second: int) -> Fraction:
-    """Return the mean of the variances of a standard normal over one or the other divisor."""
-    return (Fraction(1, first**2) + Fraction(1, second**2)) / 2
-
-
-def _narrower(degrees: int, first: int, second: int) -> Masses:
-    """Return the probabilities that squares of normals over a divisor add up to at most ``degrees`` times `_middle`.
-
-    There are ``degrees`` standard normals, and the two divisors are ``first`` and ``second``.
-    """
-    middle = _middle(first, second)
-    return _chi_square(degrees, middle * first**2), _chi_square(degrees, middle * second**2)
-
-
-def _chi_square(degrees: int, level: Fraction) -> flint.arb:
-    """Return the probability that a chi-square variable is at most ``level`` times its mean; an enclosure.
-
-    With many degrees it is enclosed by Chernoff's bound exp(-(level - 1 - log level) degrees/2) on the smaller tail.
-    """
-    with precision(_BITS + 2 * min(degrees, EXACT_DEGREES)):  # the function loses digits as the degrees grow
-        half, ratio = flint.arb(degrees) / 2, arb_of(level)
-        if degrees <= EXACT_DEGREES:
-            return 1 - (ratio * half).gamma_upper(half, regularized=1)
-        tail = (-(ratio - 1 - ratio.log()) * half).exp()
-        return flint.arb(0).union(tail) if level < 1 else (1 - tail).union(flint.arb(1))
 
 
 def main() -> None:

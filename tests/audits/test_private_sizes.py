@@ -20,8 +20,8 @@ from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.training.dp_sgd import one_thread
 from dpproof.audits.training.opacus import quiet
 from dpproof.audits.training.opacus_releases import Released
+from dpproof.audits.training.private_pair import DELTA
 from dpproof.audits.training.private_sizes import (
-    DELTA,
     KINDS,
     AdaptiveNorm,
     DatasetSize,
