@@ -24,6 +24,7 @@ from dpproof.accountant.guarantees.gaussian import normal_tail
 from dpproof.accountant.interop.opacus_sizes import batches, divisor, sampling_rate
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.accountant.numbers.binomial import lower_tail
+from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import arb_of, exact
 from dpproof.audits.training.private_pair import (
     DELTA,
@@ -68,6 +69,9 @@ class DatasetSize(PrivatePair):
         weights: the number of trained weights.
         noise_multiplier: the standard deviation of the noise over the clipping norm.
         steps: the number of steps, whose updates are all observed.
+
+    Raises:
+        ValueError: a number is too small.
     """
 
     kind = "dataset size"
@@ -83,11 +87,15 @@ class DatasetSize(PrivatePair):
     noise_multiplier: float = 1.0
     steps: int = 100
 
+    def __post_init__(self) -> None:
+        for name, least in (("records", 2), ("batch_size", 1), ("weights", 1), ("steps", 1)):
+            whole(getattr(self, name), name, least)
+
     @property
     def claim(self) -> DPSGDParameters:
-        """See `PrivatePair.claim`. Both datasets have the same sampling rate."""
-        rate = 1 / batches(self.records, self.batch_size)
-        return DPSGDParameters(rate, self.noise_multiplier, self.steps)
+        """See `PrivatePair.claim`."""
+        fewest = min(batches(n, self.batch_size) for n in (self.records, self.records - 1))
+        return DPSGDParameters(1 / fewest, self.noise_multiplier, self.steps)
 
     @property
     def divisors(self) -> tuple[int, int]:
@@ -115,6 +123,9 @@ class AdaptiveNorm(PrivatePair):
         noise_multiplier: the noise multiplier given to the engine.
         count_noise: the standard deviation of the noise of the count, ``unclipped_num_std``.
         steps: the number of steps, whose clipping norms are all observed.
+
+    Raises:
+        ValueError: ``records`` is below 2, or ``steps`` is below 1.
     """
 
     kind = "adaptive norm"
@@ -128,6 +139,10 @@ class AdaptiveNorm(PrivatePair):
     noise_multiplier: float = 100.0
     count_noise: float = 100.0
     steps: int = 1_000
+
+    def __post_init__(self) -> None:
+        whole(self.records, "records", 2)
+        whole(self.steps, "steps", 1)
 
     @property
     def claim(self) -> DPSGDParameters:

@@ -158,6 +158,13 @@ def test_an_unknown_kind_is_refused():
         read({"kind": "size"})
 
 
+def test_a_pair_without_a_neighbour_is_refused():
+    with pytest.raises(
+        ValueError, match=r"records \(1\) must be an integer at least 2"
+    ):
+        DatasetSize(records=1)
+
+
 def _agrees(hits, mass):
     low, high = mass
     return stats.binomtest(hits, TRAININGS, min(max((low + high) / 2, 0.0), 1.0)).pvalue > 1e-4
@@ -195,6 +202,40 @@ def test_a_random_batch_is_seen():
     hits = sum(pair.happens(one) for one in seen)
     assert _agrees(hits, _ends(pair)[1])
     assert not _agrees(hits, (1.0, 1.0))
+
+
+def _mean_square(records, seed):
+    """The mean square of the first update of a logistic regression with 2,000 weights on ordinary records."""
+    import torch
+    from opacus import PrivacyEngine
+
+    inputs = torch.randn(48, 2_000, generator=torch.Generator().manual_seed(5))[:records]
+    data = torch.utils.data.TensorDataset(inputs, (inputs[:, 0] > 0).float())
+    model = torch.nn.Linear(2_000, 1, bias=False)
+    torch.nn.init.zeros_(model.weight)
+    draws, noise = (torch.Generator().manual_seed(2 * seed + one) for one in (0, 1))
+    private, optimizer, loader = PrivacyEngine().make_private(
+        module=model,
+        optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
+        data_loader=torch.utils.data.DataLoader(data, batch_size=2, generator=draws),
+        noise_multiplier=1.0,
+        max_grad_norm=1.0,
+        noise_generator=noise,
+    )
+    batch, labels = next(iter(loader))
+    optimizer.zero_grad()
+    torch.nn.functional.binary_cross_entropy_with_logits(private(batch).squeeze(-1), labels).backward()
+    optimizer.step()
+    return float((model.weight.detach() ** 2).mean())
+
+
+@pytest.mark.slow
+def test_ordinary_gradients_do_not_hide_the_number_of_records():
+    """100 trainings of one step each: 48 records divide by 2, and 47 records by 1. Opacus reports epsilon 0.898."""
+    pytest.importorskip("opacus")
+    with quiet(), one_thread():
+        more, less = ([_mean_square(records, seed) for seed in range(100)] for records in (48, 47))
+    assert max(more) < 0.5 < min(less)
 
 
 @pytest.mark.slow
