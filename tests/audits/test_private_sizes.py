@@ -159,9 +159,7 @@ def test_an_unknown_kind_is_refused():
 
 
 def test_a_pair_without_a_neighbour_is_refused():
-    with pytest.raises(
-        ValueError, match=r"records \(1\) must be an integer at least 2"
-    ):
+    with pytest.raises(ValueError, match=r"records \(1\) must be an integer at least 2"):
         DatasetSize(records=1)
 
 

@@ -41,7 +41,7 @@ def test_every_method_is_run_and_written(found):
 @needed
 @pytest.mark.parametrize(("name", "epsilon"), [("cartpole", 10.0), ("acrobot", 10.0), ("hiv", 2.5)])
 def test_what_is_certified_is_what_is_proved(name, epsilon):
-    budgets = pytest.importorskip("dpproof.reproduction.expert.runs")
+    budgets = pytest.importorskip("dpproof.reproduction.expert.plans")
     size = replace(QUICK, epsilons=(epsilon,))
     found = {m: budgets.certified(budgets.plan_for(name, m, epsilon, size)) for m in METHODS}
     p, share = CHOICES[name][epsilon].probability, CHOICES[name][epsilon].share

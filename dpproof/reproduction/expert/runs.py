@@ -1,15 +1,13 @@
 """The runs of the experiment on expert-level learning.
 
 A problem is an environment, such as CartPole. Each process makes the experts and data of a problem once. Then every
-method is run with every epsilon and seed. The noise of a method is computed from epsilon and delta. The results include
-the certified guarantee with this noise.
+method is run with every epsilon and seed. The results include the certified guarantee.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -24,28 +22,21 @@ import torch
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.calibration import calibrate_noise
-from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.written import write_whole
-from dpproof.accountant.rl.expert import release as expert_release
-from dpproof.accountant.rl.expert import selective_dpsgd
-from dpproof.accountant.rl.expert.design import shaped
-from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
-from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
 from dpproof.audits.engine.sampling.progress import watcher
 from dpproof.mechanisms.environments.batched import roll_out
 from dpproof.mechanisms.rl.expert.data import ExpertData, demonstrations
 from dpproof.mechanisms.rl.expert.offline.cql import CQL
 from dpproof.mechanisms.rl.expert.offline.network import Adam, Layers
 from dpproof.mechanisms.rl.expert.offline.training import Training, TrainingSettings
-from dpproof.mechanisms.rl.expert.offline.transitions import Transitions, batch_rate
+from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 from dpproof.mechanisms.rl.expert.policies import prefix_counts
 from dpproof.mechanisms.rl.expert.population import Population, population
-from dpproof.mechanisms.rl.expert.problems import PMIN, PROBLEMS, Problem, problem_for
+from dpproof.mechanisms.rl.expert.problems import PROBLEMS, Problem, problem_for
 from dpproof.mechanisms.rl.expert.release import DataRelease, stable_lengths
 from dpproof.reproduction.expert.histograms import histogram, random_return
-from dpproof.reproduction.expert.settings import ALONE, CHOICES, LEARNERS, METHODS, Choice, Size
+from dpproof.reproduction.expert.plans import Plan, certified, plan_for, release_plan
+from dpproof.reproduction.expert.settings import ALONE, CHOICES, LEARNERS, METHODS, Size
 from dpproof.version import __version__
 
 Row = dict[str, Any]
@@ -56,135 +47,6 @@ LOOKS: Final = 5
 """Number of times that a learned policy is evaluated during the last fifth of a training run."""
 POOL, REPEATS = 40, 50
 """`POOL` trajectories, each released `REPEATS` times, give an estimate of how many data a release contains."""
-LENGTH: Final = 200
-"""Number of steps of the longest trajectory that the paper logs. Those of HIV are shorter."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The privacy parameters of one run, which first releases data and then trains a policy.
-
-    Attributes:
-        release: the parameters of the release, or None if no data are released.
-        training: the parameters of the training.
-        reuses: whether the training also reads the steps of the release's data that were not released.
-        epsilons, deltas: the epsilon and the delta of the release (first entry) and of the training (second entry).
-    """
-
-    release: ExpertReleaseParameters | None
-    training: SelectiveDPSGDParameters
-    reuses: bool
-    epsilons: tuple[float, float]
-    deltas: tuple[float, float]
-
-
-def plan_for(name: str, method: str, epsilon: float | None, size: Size) -> Plan:
-    """Return the privacy parameters of a method on the named problem, with the target (epsilon, 1/m).
-
-    m is the number of experts. An `epsilon` of None means no privacy.
-
-    >>> from dpproof.reproduction.expert.settings import QUICK
-    >>> plan_for("cartpole", "DP-SGD", 10.0, QUICK).training.branch_probability
-    1.0
-    """
-    if method == "no privacy" or epsilon is None:
-        return Plan(None, _training(size, 0.0, 1.0), True, (0.0, 0.0), (0.0, 0.0))
-    if method == "DP-SGD":
-        noise = _training_noise(1.0, size, epsilon, 1 / size.experts, printed=False)
-        return Plan(None, _training(size, 1.0, noise), True, (0.0, epsilon), (0.0, 1 / size.experts))
-    choice = CHOICES[name][epsilon]
-    if method == ALONE:
-        choice = Choice(choice.rounds, 0.0, 1.0, 1.0)
-    return _method(name, choice, epsilon, size, printed=method == "printed")
-
-
-def _method(name: str, choice: Choice, epsilon: float, size: Size, *, printed: bool) -> Plan:
-    release = release_plan(name, choice, epsilon, size, printed=printed)
-    p, rest = choice.probability, (1 - choice.share) * epsilon
-    deltas = (choice.delta_share / size.experts, (1 - choice.delta_share) / size.experts)
-    noise = _training_noise(p, size, rest, deltas[1], printed=printed) if p else 1.0
-    return Plan(release, _training(size, p, noise), printed, (choice.share * epsilon, rest), deltas)
-
-
-def _training(size: Size, p: float, noise: float) -> SelectiveDPSGDParameters:
-    """Return training parameters with Poisson batches.
-
-    The rate uses the public sizes only, also for 2999 experts.
-    """
-    return SelectiveDPSGDParameters(batch_rate(size.batch, size.experts), p, noise, size.steps)
-
-
-def release_plan(
-    name: str, choice: Choice, epsilon: float, size: Size, *, printed: bool
-) -> ExpertReleaseParameters:
-    """Return the parameters of the release of data. Its epsilon and delta are shares of (epsilon, 1/m).
-
-    `choice` holds the two shares, and m is the number of experts. If `printed` is true, the noise is that of the
-    paper. Otherwise it is the least noise with a certified guarantee.
-    """
-    parts = (choice.rounds, LENGTH, PMIN, size.experts - 1, size.release_each, PROBLEMS[name].make().actions)
-    share, delta = choice.share * epsilon, choice.delta_share / size.experts
-    if printed:
-        return ExpertReleaseParameters(*parts, printed_epsilon=share, printed_delta=delta, draws="walk")
-    ratio, cost = _shape()
-    start = ExpertReleaseParameters(*parts, scale=30.0, threshold_ratio=ratio, draw_cost=cost, draws="fresh")
-    return _least_release(start, share, delta)
-
-
-@lru_cache
-def _shape() -> tuple[float, float]:
-    """Return the best shape at the default failure probability of a round.
-
-    It is found once for all scales.
-    """
-    return shaped(PMIN, 1e-8)
-
-
-@lru_cache
-def _least_release(start: ExpertReleaseParameters, epsilon: float, delta: float) -> ExpertReleaseParameters:
-    def guarantee_of(parameters: ExpertReleaseParameters) -> Profile:
-        return expert_release.account(parameters, Adjacency.EXPERT).guarantee
-
-    meets, _ = calibrate_noise(start, "scale", guarantee_of, epsilon, delta)
-    return meets
-
-
-@lru_cache
-def _training_noise(p: float, size: Size, epsilon: float, delta: float, *, printed: bool) -> float:
-    """Return the least noise multiplier, by the printed accounting (rate p b/m) or by our own."""
-
-    def guarantee_of(parameters: SelectiveDPSGDParameters) -> Profile:
-        found = selective_dpsgd.account(parameters, Adjacency.EXPERT)
-        return found.published.exact if printed and found.published else found.guarantee
-
-    meets, _ = calibrate_noise(_training(size, p, 3.0), "noise_multiplier", guarantee_of, epsilon, delta)
-    return meets.noise_multiplier
-
-
-def certified(plan: Plan) -> dict[str, float | None]:
-    """Return three certified epsilons: of the release at its delta, of the training at its delta, and their sum.
-
-    An epsilon is None if it is not certified. The sum is not certified if the training reads steps of the release's
-    data that were not released (statement expert.theorem5_6), or if neither release nor training is private.
-    """
-    p, both = plan.training.branch_probability, None
-    release = training = None
-    if plan.release is not None:
-        found = expert_release.account(plan.release, Adjacency.EXPERT).guarantee
-        release = _upper(found, plan.epsilons[0], plan.deltas[0])
-    if p:
-        found = selective_dpsgd.account(plan.training, Adjacency.EXPERT).guarantee
-        training = _upper(found, plan.epsilons[1], plan.deltas[1])
-    if (release is not None or training is not None) and not (release is not None and p and plan.reuses):
-        both = (release or 0.0) + (training or 0.0)
-    named = {"certified_release": release, "certified_training": training, "certified_epsilon": both}
-    return {name: value if value is None or math.isfinite(value) else None for name, value in named.items()}
-
-
-def _upper(guarantee: Profile, aim: float, delta: float) -> float:
-    """Return the certified epsilon at `delta`, or `aim` if the noise was calibrated to `aim`."""
-    found = float(guarantee.epsilon(delta).upper)
-    return aim if found > aim and guarantee.delta(aim).upper <= delta else found
 
 
 @dataclass(frozen=True)
