@@ -166,9 +166,9 @@ def _solve(gap: Callable[[float], float], low: float, high: float) -> float:
     return math.exp(sum(last_where(lambda place: gap(math.exp(place)) > 0, *ends, apart=near)) / 2)
 
 
-_QUIET = 30.0
+QUIET = 30.0
 """Aliasing and truncation are made smaller than exp(-30) = 1e-13 of delta."""
-_MOST_NODES = 1 << 17
+MOST_NODES = 1 << 17
 _FACTORS = (1.4, 2.5)
 
 
@@ -189,6 +189,12 @@ class Contour:
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return certified bounds on delta at ``epsilon``, before they are clipped to [0, 1]."""
+        value, error = self.terms(epsilon)
+        error += 1.01 * self.cut
+        return self.scaled(value - error - self.alias(epsilon), value + error, epsilon)
+
+    def terms(self, epsilon: float) -> tuple[float, float]:
+        """Return the trapezoidal sum over the points, and its rounding error, as fractions of M(c) exp(-c epsilon)."""
         times = self.step * np.arange(len(self.log_phi))
         size = np.exp(self.log_phi.real)
         z = self.line.c + 1j * times
@@ -199,10 +205,9 @@ class Contour:
         turned = EPS * (40 + 8 * times * abs(epsilon))
         wrong = (size * turned + self.phi_error) / poles
         value = self.step / math.pi * math.fsum(terms)
-        error = 1.01 * (self.step / math.pi * math.fsum(wrong) + self.cut + 8 * EPS * abs(value))
-        return self._scaled(value - error - self._alias(epsilon), value + error, epsilon)
+        return value, 1.01 * (self.step / math.pi * math.fsum(wrong) + 8 * EPS * abs(value))
 
-    def _scaled(self, low: float, high: float, epsilon: float) -> tuple[float, float]:
+    def scaled(self, low: float, high: float, epsilon: float) -> tuple[float, float]:
         """Return the bounds multiplied by M(c) exp(-c epsilon), rounded outward."""
         exponent = self.line.log_mgf - self.line.c * epsilon
         error = self.line.log_mgf_error + 4 * EPS * (abs(self.line.log_mgf) + self.line.c * abs(epsilon) + 4)
@@ -212,7 +217,7 @@ class Contour:
         lower = low * math.exp(exponent - error) * (1 - 16 * EPS) if low > 0 else 0.0
         return lower if lower >= LEAST_DELTA else 0.0, max(upper, LEAST_DELTA)
 
-    def _alias(self, epsilon: float) -> float:
+    def alias(self, epsilon: float) -> float:
         """Bound the aliasing terms, as a fraction of M(c) exp(-c epsilon).
 
         They are exp(c k R) delta(epsilon + k R) for k != 0, R = 2 pi/step. For k < 0 delta is at most 1. For
@@ -238,21 +243,21 @@ def contour(parts: Parts, line: Line, log_delta: float) -> Contour:
     Raises:
         Inapplicable: if the integral needs more points than allowed.
     """
-    others = _others(parts, line)
+    others = others_of(parts, line)
     if not others:
         raise Inapplicable("the moment-generating function cannot be computed beyond the saddle point")
-    step = _short(2 * math.pi / _period(line, others, log_delta))
+    step = short(2 * math.pi / period_of(line, others, log_delta))
     scale = line.log_mgf - line.c * line.saddle_epsilon()
-    count = math.ceil(_end(line, log_delta - scale - _QUIET) / step) + 1
-    if count > _MOST_NODES:
-        raise Inapplicable(f"the inversion integral needs {count} nodes, more than {_MOST_NODES}")
-    log_phi, error = _values(parts, line.c, step, count)
+    count = math.ceil(_end(line, log_delta - scale - QUIET) / step) + 1
+    if count > MOST_NODES:
+        raise Inapplicable(f"the inversion integral needs {count} nodes, more than {MOST_NODES}")
+    log_phi, error = values_of(parts, line.c, step, count)
     last = float(_log_decay(line, np.array([step * count]))[0])
     cut = 1.01 * math.exp(last) / (math.pi * step * (count - 1))
     return Contour(line, step, log_phi, error, cut, others)
 
 
-def _others(parts: Parts, line: Line) -> tuple[Line, ...]:
+def others_of(parts: Parts, line: Line) -> tuple[Line, ...]:
     """Return lines at larger c, within the range where the moment-generating function is known."""
     found: list[Line] = []
     for factor in _FACTORS:
@@ -263,16 +268,16 @@ def _others(parts: Parts, line: Line) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def _period(line: Line, others: tuple[Line, ...], log_delta: float) -> float:
-    """Estimate a distance R between aliases at which they are below exp(-_QUIET) delta."""
+def period_of(line: Line, others: tuple[Line, ...], log_delta: float) -> float:
+    """Estimate a distance R between aliases at which they are below exp(-QUIET) delta."""
     epsilon = line.saddle_epsilon()
     share = log_delta - (line.log_mgf - line.c * epsilon)
     above = min(
-        (_QUIET - share + max(other.log_mgf - line.log_mgf - (other.c - line.c) * epsilon, 0))
+        (QUIET - share + max(other.log_mgf - line.log_mgf - (other.c - line.c) * epsilon, 0))
         / (other.c - line.c)
         for other in others
     )
-    return max((_QUIET - log_delta) / line.c, above)
+    return max((QUIET - log_delta) / line.c, above)
 
 
 def _end(line: Line, log_share: float) -> float:
@@ -289,7 +294,7 @@ def _log_decay(line: Line, times: Floats) -> Floats:
     return sum((decay(*tilt.uniform(), times) * count for tilt, count in line.tilts), 0 * times)
 
 
-def _values(parts: Parts, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
+def values_of(parts: Parts, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
     """Return the log of phi of the composition at the nodes, and absolute errors of phi."""
     log_phi, log_size = np.zeros(count, dtype=np.complex128), np.zeros(count)
     largest, relative = np.zeros(count), np.zeros(count)
@@ -320,7 +325,7 @@ def _log_of_one_plus(found: NDArray[np.complex128]) -> NDArray[np.complex128]:
     return log
 
 
-def _short(step: float) -> float:
+def short(step: float) -> float:
     """Return a number just below ``step`` with so few bits that its multiples are exact."""
     mantissa, exponent = math.frexp(step)
     return math.ldexp(math.floor(mantissa * 1024), exponent - 10)
@@ -345,7 +350,7 @@ def coarse_delta(
     ``pairs`` are the dominating pairs, and ``parts`` their moment-generating functions, each with a count.
     """
     logs = [
-        line.log_mgf + line.log_mgf_error + _factor(line.c) - line.c * float(epsilon)
+        line.log_mgf + line.log_mgf_error + chernoff_factor(line.c) - line.c * float(epsilon)
         for line in _lines(parts)
     ]
     high = min(logs, default=0.0)
@@ -362,13 +367,13 @@ def coarse_epsilon(
     ``pairs`` and ``parts`` are those of ``coarse_delta``.
     """
     goal = math.log(delta.numerator) - math.log(delta.denominator)
-    ends = [(line.log_mgf + line.log_mgf_error + _factor(line.c) - goal, line.c) for line in _lines(parts)]
+    ends = [(line.log_mgf + line.log_mgf_error + chernoff_factor(line.c) - goal, line.c) for line in _lines(parts)]
     high = min((max(value + 1e-9 * (1 + abs(value)), 0.0) / c for value, c in ends), default=math.inf)
     low = max(epsilon_of_pair(pair, delta)[0] for pair, _ in pairs)
     return low, max(high * (1 + 1e-12), low)
 
 
-def _factor(c: float) -> float:
+def chernoff_factor(c: float) -> float:
     return c * math.log(c / (1 + c)) - math.log1p(c)
 
 

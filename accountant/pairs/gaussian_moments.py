@@ -1,0 +1,199 @@
+"""The moment-generating function of the privacy loss of a Poisson-sampled Gaussian, with proved errors.
+
+Let y be standard normal with density phi, w = y/sigma - 1/(2 sigma^2) and l(y) = log(1 - q + q e^w), where q is
+the sampling rate. If a record is removed, the loss is l under the density phi(y) e^l. If a record is added,
+the loss is -l under phi. Both integrands are analytic in the strip |Im y| < pi sigma, where the trapezoidal
+rule converges exponentially. Derivations: docs/notes/saddle_inversion.md, sections 2 to 4, and
+docs/notes/rare_jumps.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from numpy.typing import NDArray
+
+from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.pairs.base import Floats, Tilted
+from dpproof.accountant.pairs.phases import EPS, layers, phases_minus_one
+from dpproof.accountant.pairs.sampled_loss import REACH, SoftCut, ends, log_ratio, sampled_share
+from dpproof.accountant.pairs.strips import Tilting
+
+_MOST_NODES = 400_000
+_MOST_ENTRIES = 4_000_000
+_NORMAL = 1 / math.sqrt(2 * math.pi)
+
+
+@dataclass(frozen=True)
+class SubsampledGaussianCharacteristic:
+    """An object that computes the moment-generating function of the Poisson-subsampled Gaussian pair's loss.
+
+    The pair is (1-q) N(0, sigma^2) + q N(1, sigma^2) against N(0, sigma^2), or the reverse. See
+    ``Characteristic``.
+
+    Args:
+        rate: q in (0, 1].
+        noise_multiplier: sigma above 0.
+        removes: if true, the mixture is P, and a record is removed. If false, the mixture is Q, and a record
+            is added.
+        cut: if given, outputs count with the weight of the cut's bulk only. A record must be removed.
+
+    >>> SubsampledGaussianCharacteristic(1.0, 2.0, removes=True).tilted(3.0).log_mgf  # c (c + 1)/(2 sigma^2)
+    1.5
+    """
+
+    rate: float
+    noise_multiplier: float
+    removes: bool
+    cut: SoftCut | None = None
+
+    @property
+    def may_jump(self) -> bool:
+        """Whether rare large losses can be separated: a record is removed, and the sampling rate is below 1."""
+        return self.removes and self.rate < 1
+
+    def bulk(self, cut: SoftCut) -> SubsampledGaussianCharacteristic:
+        """Return the moment-generating function of the part of the loss's distribution that ``cut`` calls the bulk.
+
+        The total mass of this part is below 1.
+        """
+        return SubsampledGaussianCharacteristic(self.rate, self.noise_multiplier, self.removes, cut)
+
+    def log_jump(self, cut: SoftCut, c: float, times: Floats) -> Floats:
+        """Return logarithms of bounds on the jumps' moment-generating function beyond each frequency, over M(c)."""
+        return Tilting(self.rate, self.noise_multiplier, 1 + c).log_jump(cut, times)
+
+    def tilted(self, c: float) -> Tilted:
+        """Return the distribution of the privacy loss tilted at ``c``; see ``Characteristic.tilted``."""
+        return _Line(self, c, 0.0).tilted()
+
+    def minus_one(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
+        """Return the characteristic function minus 1 at multiples of ``step``; see ``Characteristic.minus_one``."""
+        return _Line(self, c, step * count).minus_one(step, count)
+
+
+class _Line:
+    """The trapezoidal rule for one real part c. It is accurate for frequencies up to a given one."""
+
+    def __init__(self, pair: SubsampledGaussianCharacteristic, c: float, frequency: float) -> None:
+        self.c, self.rate, self.sigma = c, pair.rate, pair.noise_multiplier
+        self.power = 1 + c if pair.removes else -c
+        """The power of e^l in the tilted density, beside phi."""
+        self.cut_at = pair.cut
+        self.step, self.alias = Tilting(self.rate, self.sigma, self.power, pair.cut).rule(frequency)
+        low, high = ends(self.rate, self.sigma, self.power)
+        if (low + high) / self.step > _MOST_NODES:
+            raise OverflowError(
+                f"the moment-generating function needs {(low + high) / self.step:.0f} nodes, "
+                f"more than {_MOST_NODES}"
+            )
+        first, last = -math.ceil(low / self.step), math.ceil(high / self.step)
+        self.y = self.step * np.arange(first, last + 1, dtype=np.float64)
+        self.ratio, self.ratio_error = log_ratio(pair.rate, self.sigma, self.y)
+        self.loss = self.ratio if pair.removes else -self.ratio
+        square = self.y * self.y
+        self.base = (self.ratio if pair.removes else 0.0) - square / 2
+        self.base_error = EPS * (square + np.abs(self.base)) + (self.ratio_error if pair.removes else 0.0)
+        self._cut_off()
+        self._weigh()
+
+    def _cut_off(self) -> None:
+        """Multiply the density by the weight of the bulk, and keep the mass of the jumps and its error."""
+        self.kept, self.jumps, self.jumps_error = 0.0 * self.y, 0.0, 0.0
+        if self.cut_at is None:
+            return
+        self.kept, kept_error = self.cut_at.log_bulk(self.y)
+        dropped, error = self.cut_at.log_jumps(self.y)
+        scale, masses = self.step * _NORMAL, np.exp(self.base + dropped)
+        error += self.base_error + EPS * (np.abs(self.base + dropped) + 10)
+        self.jumps = scale * math.fsum(masses)
+        self.jumps_error = 1.01 * scale * math.fsum(masses * error) + 4 * EPS * self.jumps
+        self.jumps_error += 1.01 * self.alias + _cut(np.exp(self.base) * scale, self.step)
+        self.base_error = self.base_error + kept_error + EPS * np.abs(self.base + self.kept)
+        self.base = self.base + self.kept
+
+    def _weigh(self) -> None:
+        """Compute the tilted weights, which add up to 1, their relative errors, and the total as a power of e."""
+        exponent = self.exponent = self.base + self.c * self.loss
+        self.peak = float(exponent.max())
+        raw = np.exp(exponent - self.peak)
+        error = self.base_error + self.c * (self.ratio_error + EPS * np.abs(self.loss))
+        error += EPS * (np.abs(exponent) + np.abs(exponent - self.peak) + 5)
+        self.total = float(raw.sum())
+        self.weights = raw / self.total
+        self.total_error = 1.01 * float((self.weights * error).sum()) + 80 * EPS
+        self.relative = 1.01 * (error + self.total_error)
+        self.cut = _cut(self.weights, self.step, math.exp(min(-float(self.kept[0]), 700.0)))
+
+    def tilted(self) -> Tilted:
+        """Return the tilted distribution; see ``Tilted``."""
+        log_mgf, error = self._small() if self.peak < 30 else self._large()
+        mean = float(self.weights @ self.loss)
+        variance = float(self.weights @ (self.loss - mean) ** 2)
+        return Tilted(log_mgf, error, mean, variance, self._layers)
+
+    def minus_one(self, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
+        """Return the characteristic function minus 1 at multiples of ``step``; see ``Characteristic.minus_one``.
+
+        Each error bound is a sum of two parts. The first part, for rounding, grows with t = n step. The second
+        part, for the trapezoidal rule, covers the rule's error at t and at 0.
+        """
+        if math.isqrt(count) * len(self.y) > _MOST_ENTRIES or count * len(self.y) > 64 * _MOST_ENTRIES:
+            raise OverflowError(
+                f"the characteristic function needs too many values: {count} frequencies x {len(self.y)} nodes"
+            )
+        values, rounding = phases_minus_one(
+            self.weights, self.relative, self.loss, 1.01 * self.ratio_error, step, count
+        )
+        return values, rounding + 2.1 * (self.alias + self.cut)
+
+    def _large(self) -> tuple[float, float]:
+        """Return the logarithm of M(c) and its error, from the sum of the weights."""
+        value = self.peak + math.log(self.step * _NORMAL * self.total)
+        error = (
+            self.total_error + 1.01 * (self.alias + self.cut) + 8 * EPS * (1 + abs(value) + abs(self.peak))
+        )
+        return value, error
+
+    def _small(self) -> tuple[float, float]:
+        """Return log M(c) and its error from M(c) - 1 = E expm1(c L), without cancellation for small c L."""
+        moved, density, grown = self.c * self.loss, np.exp(self.base), np.exp(self.exponent)
+        terms = np.where(moved > 1, grown - density, density * np.expm1(np.minimum(moved, 1.0)))
+        error = (np.abs(terms) + np.where(moved > 1, grown, 0.0)) * (self.base_error + 12 * EPS)
+        error += grown * (self.c * self.ratio_error + 3 * EPS * np.abs(moved))
+        scale = self.step * _NORMAL
+        value = scale * math.fsum(terms) - self.jumps
+        undone = math.exp(min(-float(self.kept[0]), 700.0))
+        left_out = _cut(density * scale, self.step, undone) + _cut(grown * scale, self.step, undone)
+        wrong = 1.01 * (scale * math.fsum(error) + 4 * EPS * abs(value) + 2 * self.alias * (1 + abs(value)))
+        wrong += left_out + self.jumps_error
+        if wrong > (1 + value) / 4:
+            return self._large()
+        found = math.log1p(value)
+        return found, 1.5 * wrong / (1 + value) + 5 * EPS * abs(found)
+
+    def _layers(self) -> tuple[Floats, Floats]:
+        """Return uniform distributions inside the tilted distribution of the loss.
+
+        Its log-density per unit of l is F = -y^2/2 - w + (power + 1) l plus a constant. The second derivative
+        of F in y is K = (power + 1) p (1 - p)/sigma^2 - 1, where p is the sampled share, which grows in y. Between
+        two nodes F is at least the smaller of its values there, less K^+ step^2/8. There are no layers for a
+        part of a distribution.
+        """
+        w = self.y / self.sigma - 1 / (2 * self.sigma**2)
+        log_weight = self.exponent - self.peak - math.log(self.total * self.step)
+        log_density = log_weight + self.ratio - w + math.log(self.sigma / self.rate)
+        bend = np.minimum(sampled_share(self.rate, self.sigma, self.y[1:]), 0.25) / self.sigma**2
+        between = np.maximum(max(self.power + 1, 0.0) * bend - 1, 0.0) * self.step**2 / 8
+        lower = np.minimum(log_density[:-1], log_density[1:]) - between - 1e-6
+        return layers(np.exp(np.minimum(lower, 600.0)), self.ratio, self.ratio_error)
+
+
+def _cut(weights: Floats, step: float, undone: float = 1.0) -> float:
+    """Bound the part that a rule omits beyond both ends, where its terms fall by ``REACH`` per unit of y.
+
+    The weight of the bulk falls in y, so below the first node the bound is that without the weight. ``undone``
+    is 1 over the weight at the first node.
+    """
+    ratio = math.exp(-step * REACH * (1 - 1e-9))
+    return 1.01 * float(weights[0] * undone + weights[-1]) * ratio / -math.expm1(-step * REACH * (1 - 1e-9))
