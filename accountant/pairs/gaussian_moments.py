@@ -9,14 +9,15 @@ docs/notes/rare_jumps.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.numbers.normal import log_upper_tail
 from dpproof.accountant.pairs.base import Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS, layers, phases_minus_one
-from dpproof.accountant.pairs.sampled_loss import REACH, SoftCut, ends, log_ratio, sampled_share
+from dpproof.accountant.pairs.sampled_loss import REACH, SoftCut, log_ratio, sampled_share
 from dpproof.accountant.pairs.strips import Tilting
 
 _MOST_NODES = 400_000
@@ -36,7 +37,7 @@ class SubsampledGaussianCharacteristic:
         noise_multiplier: sigma above 0.
         removes: if true, the mixture is P, and a record is removed. If false, the mixture is Q, and a record
             is added.
-        cut: if given, outputs count with the weight of the cut's bulk only. A record must be removed.
+        cuts: outputs count with the weight of the bulk of each of these cuts. Without cuts, they count fully.
 
     >>> SubsampledGaussianCharacteristic(1.0, 2.0, removes=True).tilted(3.0).log_mgf  # c (c + 1)/(2 sigma^2)
     1.5
@@ -45,7 +46,7 @@ class SubsampledGaussianCharacteristic:
     rate: float
     noise_multiplier: float
     removes: bool
-    cut: SoftCut | None = None
+    cuts: tuple[SoftCut, ...] = ()
 
     @property
     def may_jump(self) -> bool:
@@ -55,13 +56,27 @@ class SubsampledGaussianCharacteristic:
     def bulk(self, cut: SoftCut) -> SubsampledGaussianCharacteristic:
         """Return the moment-generating function of the part of the loss's distribution that ``cut`` calls the bulk.
 
-        The total mass of this part is below 1.
+        The total mass of this part is below 1. Of several cuts in a row, the weights of the bulks multiply.
         """
-        return SubsampledGaussianCharacteristic(self.rate, self.noise_multiplier, self.removes, cut)
+        return replace(self, cuts=(*self.cuts, cut))
 
     def log_jump(self, cut: SoftCut, c: float, times: Floats) -> Floats:
         """Return logarithms of bounds on the jumps' moment-generating function beyond each frequency, over M(c)."""
-        return Tilting(self.rate, self.noise_multiplier, 1 + c).log_jump(cut, times)
+        return Tilting(self.rate, self.noise_multiplier, 1 + c, self.cuts).log_jump(cut, times)
+
+    def log_jump_mass(self, cut: SoftCut) -> float:
+        """Return an upper bound on the logarithm of the probability of the jumps of ``cut``.
+
+        y minus the cut's normal variable is normal with the variance 1 + width^2. It exceeds ``place`` with a
+        jump. The mean is 0, or 1/sigma if the record is sampled.
+        """
+        spread = math.hypot(1.0, cut.width)
+        places = np.array([cut.place, cut.place - 1 / self.noise_multiplier]) / spread
+        value, error = log_upper_tail(places)
+        shares = np.log(np.array([max(1 - self.rate, 1e-300), self.rate]))
+        logs = value + error + shares
+        top = float(logs.max())
+        return top + math.log(float(np.exp(logs - top).sum())) + 1e-9 * (1 + abs(top))
 
     def tilted(self, c: float) -> Tilted:
         """Return the distribution of the privacy loss tilted at ``c``; see ``Characteristic.tilted``."""
@@ -79,9 +94,11 @@ class _Line:
         self.c, self.rate, self.sigma = c, pair.rate, pair.noise_multiplier
         self.power = 1 + c if pair.removes else -c
         """The power of e^l in the tilted density, beside phi."""
-        self.cut_at = pair.cut
-        self.step, self.alias = Tilting(self.rate, self.sigma, self.power, pair.cut).rule(frequency)
-        low, high = ends(self.rate, self.sigma, self.power)
+        self.cuts = pair.cuts
+        tilting = Tilting(self.rate, self.sigma, self.power, pair.cuts)
+        self.step, self.alias = tilting.rule(frequency)
+        low, high, self.log_beyond = tilting.reach()
+        self.normal_beyond = math.exp(min(self.log_beyond, 700.0) if pair.removes else 0.1 - high * high / 2)
         if (low + high) / self.step > _MOST_NODES:
             raise OverflowError(
                 f"the moment-generating function needs {(low + high) / self.step:.0f} nodes, "
@@ -100,17 +117,18 @@ class _Line:
     def _cut_off(self) -> None:
         """Multiply the density by the weight of the bulk, and keep the mass of the jumps and its error."""
         self.kept, self.jumps, self.jumps_error = 0.0 * self.y, 0.0, 0.0
-        if self.cut_at is None:
-            return
-        self.kept, kept_error = self.cut_at.log_bulk(self.y)
-        dropped, error = self.cut_at.log_jumps(self.y)
-        scale, masses = self.step * _NORMAL, np.exp(self.base + dropped)
-        error += self.base_error + EPS * (np.abs(self.base + dropped) + 10)
-        self.jumps = scale * math.fsum(masses)
-        self.jumps_error = 1.01 * scale * math.fsum(masses * error) + 4 * EPS * self.jumps
-        self.jumps_error += 1.01 * self.alias + _cut(np.exp(self.base) * scale, self.step)
-        self.base_error = self.base_error + kept_error + EPS * np.abs(self.base + self.kept)
-        self.base = self.base + self.kept
+        scale, high = self.step * _NORMAL, float(self.y[-1]) - 1 / self.sigma
+        beyond = 2 * math.exp(-high * high / 2) + _below(math.exp(self.base[0]) * scale, self.step)
+        for cut in self.cuts:
+            dropped, error = cut.log_jumps(self.y)
+            masses = np.exp(self.base + dropped)
+            error = error + self.base_error + EPS * (np.abs(self.base + dropped) + 10)
+            self.jumps += scale * math.fsum(masses)
+            self.jumps_error += 1.01 * (scale * math.fsum(masses * error) + self.alias) + 8 * EPS * self.jumps
+            self.jumps_error += beyond
+            kept, error = cut.log_bulk(self.y)
+            self.base_error = self.base_error + error + EPS * np.abs(self.base + kept)
+            self.base, self.kept = self.base + kept, self.kept + kept
 
     def _weigh(self) -> None:
         """Compute the tilted weights, which add up to 1, their relative errors, and the total as a power of e."""
@@ -123,7 +141,13 @@ class _Line:
         self.weights = raw / self.total
         self.total_error = 1.01 * float((self.weights * error).sum()) + 80 * EPS
         self.relative = 1.01 * (error + self.total_error)
-        self.cut = _cut(self.weights, self.step, math.exp(min(-float(self.kept[0]), 700.0)))
+        beyond = math.exp(min(self.log_beyond - self.peak, 700.0)) / (self.total * self.step)
+        self.cut = _below(float(self.weights[0]) * self._undone, self.step) + 1.01 * beyond
+
+    @property
+    def _undone(self) -> float:
+        """One over the weight of the bulk at the first node. Below this node the weights are at most 1."""
+        return math.exp(min(-float(self.kept[0]), 700.0))
 
     def tilted(self) -> Tilted:
         """Return the tilted distribution; see ``Tilted``."""
@@ -163,9 +187,9 @@ class _Line:
         error += grown * (self.c * self.ratio_error + 3 * EPS * np.abs(moved))
         scale = self.step * _NORMAL
         value = scale * math.fsum(terms) - self.jumps
-        undone = math.exp(min(-float(self.kept[0]), 700.0))
-        left_out = _cut(density * scale, self.step, undone) + _cut(grown * scale, self.step, undone)
-        wrong = 1.01 * (scale * math.fsum(error) + 4 * EPS * abs(value) + 2 * self.alias * (1 + abs(value)))
+        left_out = _below(float(density[0] + grown[0]) * scale * self._undone, self.step)
+        left_out += 1.01 * (self.normal_beyond + math.exp(min(self.log_beyond, 700.0)))
+        wrong = 1.01 * (scale * math.fsum(error) + 4 * EPS * abs(value) + 3 * self.alias * (1 + abs(value)))
         wrong += left_out + self.jumps_error
         if wrong > (1 + value) / 4:
             return self._large()
@@ -177,8 +201,8 @@ class _Line:
 
         Its log-density per unit of l is F = -y^2/2 - w + (power + 1) l plus a constant. The second derivative
         of F in y is K = (power + 1) p (1 - p)/sigma^2 - 1, where p is the sampled share, which grows in y. Between
-        two nodes F is at least the smaller of its values there, less K^+ step^2/8. There are no layers for a
-        part of a distribution.
+        two nodes F is at least the smaller of its values there, less K^+ step^2/8. The logarithms of the cuts'
+        weights are concave, so they only lower the second derivative.
         """
         w = self.y / self.sigma - 1 / (2 * self.sigma**2)
         log_weight = self.exponent - self.peak - math.log(self.total * self.step)
@@ -189,11 +213,7 @@ class _Line:
         return layers(np.exp(np.minimum(lower, 600.0)), self.ratio, self.ratio_error)
 
 
-def _cut(weights: Floats, step: float, undone: float = 1.0) -> float:
-    """Bound the part that a rule omits beyond both ends, where its terms fall by ``REACH`` per unit of y.
-
-    The weight of the bulk falls in y, so below the first node the bound is that without the weight. ``undone``
-    is 1 over the weight at the first node.
-    """
+def _below(first: float, step: float) -> float:
+    """Bound the terms below the first one, which fall by ``REACH`` per unit of y or faster."""
     ratio = math.exp(-step * REACH * (1 - 1e-9))
-    return 1.01 * float(weights[0] * undone + weights[-1]) * ratio / -math.expm1(-step * REACH * (1 - 1e-9))
+    return 1.01 * first * ratio / -math.expm1(-step * REACH * (1 - 1e-9))

@@ -57,19 +57,12 @@ def _high(rate: float, w: Floats, w_error: Floats) -> tuple[Floats, Floats]:
     return value, 1.01 * w_error + 5 * EPS * np.abs(second) + 10 * EPS + EPS * np.abs(value)
 
 
-def ends(rate: float, sigma: float, power: float, reach: float = REACH) -> tuple[float, float]:
-    """Return how far down and up the rule goes. Beyond, its terms fall by ``reach`` per unit of y (logarithmic).
+def low_end(rate: float, sigma: float, negative: float, reach: float = REACH) -> float:
+    """Return how far below 0 the terms phi e^(-negative l) begin to fall by ``reach`` per unit of y (logarithmic).
 
-    Their logarithm is power l(y) - y^2/2. The derivative satisfies sigma l'(y) = s(y), where s is the sampled
-    share of the density and grows in y from 0 to 1.
+    Their logarithm is -y^2/2 - negative l(y), where sigma l'(y) is the sampled share.
     """
-    pull = abs(power) / sigma
-    if power <= 0:
-        return reach + pull * float(sampled_share(rate, sigma, np.array([-reach]))[0]), reach
-    points = reach + pull * np.geomspace(min(0.1 / pull, 0.5), 1.0, 500)
-    falling = points[:-1] - reach >= pull * sampled_share(rate, sigma, points[1:])
-    rising = np.flatnonzero(~falling)
-    return reach, float(points[rising[-1] + 1 if len(rising) else 0])
+    return reach + negative / sigma * float(sampled_share(rate, sigma, np.array([-reach]))[0])
 
 
 def sampled_share(rate: float, sigma: float, y: Floats) -> Floats:

@@ -14,28 +14,46 @@ from dataclasses import dataclass
 
 from dpproof.accountant.numbers.arithmetic import cached_property, lru_cache, math, np
 from dpproof.accountant.pairs.base import Floats
-from dpproof.accountant.pairs.sampled_loss import SoftCut, ends, log_ratio, sampled_share
+from dpproof.accountant.pairs.sampled_loss import REACH, SoftCut, log_ratio, low_end, sampled_share
 
 _QUIET = 72.0
 """The steps are chosen so that the trapezoidal rule's relative error is at most about 2 exp(-72) = 1e-31."""
 _FEW = 300
 """If the simple bound gives a rule with at most this many nodes, no better bound is computed."""
-_FARTHEST, _MOST_BLOCKS, _LEAST_WIDTH = 38.0, 600, 1 / 16
+_FARTHEST, _SEEN, _PASSES, _MOST_BLOCKS, _LEAST_WIDTH = 38.0, 400.0, 5, 400, 1 / 8
 
 
 @dataclass(frozen=True)
 class Tilting:
-    """The density of the output y, phi(y) e^(power l(y)) up to a factor, times the weight of the bulk if there is a cut."""
+    """The density of the output y, phi(y) e^(power l(y)) up to a factor, times the weights of the cuts' bulks."""
 
     rate: float
     sigma: float
     power: float
-    cut: SoftCut | None = None
+    cuts: tuple[SoftCut, ...] = ()
 
     @property
     def negative(self) -> float:
         """The size of a negative power, and 0 for a positive one."""
         return max(-self.power, 0.0)
+
+    def reach(self) -> tuple[float, float, float]:
+        """Return how far down and up a rule goes, and the logarithm of a bound on its sum further up.
+
+        Further down, the terms without the cuts' weights fall by at least ``REACH`` per unit of y (logarithmic).
+        """
+        low = low_end(self.rate, self.sigma, self.negative)
+        if self.power <= 0:
+            return low, REACH, 0.1 - REACH * REACH / 2 + self.power * self._loss(REACH)
+        edges = self.blocks.edges
+        beyond, shares = _log_tails(self, edges)
+        least = max(1 / self.sigma + REACH + 1 if self.cuts else 0.0, 1 / self.sigma, REACH)
+        far = (edges >= least) & (shares <= -_QUIET - 10)
+        place = int(np.argmax(far)) if far.any() else len(edges) - 1
+        return low, float(edges[place]), float(beyond[place])
+
+    def _loss(self, y: float) -> float:
+        return float(log_ratio(self.rate, self.sigma, np.array([y]))[0][0])
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -49,11 +67,11 @@ class Tilting:
         integral of |f| on the lines Im y = +-a, divided by exp(2 pi a/step) - 1 (Trefethen and Weideman 2014,
         Theorem 5.1).
         """
-        a = np.minimum(_half_widths(), 0.98 * np.pi * self.sigma)
+        a = np.minimum(_half_widths(), (0.49 if self.negative else 0.98) * np.pi * self.sigma)
         own = self._own_growth(a)
         grown = own + frequency * a / self.sigma - self.negative * np.log(np.cos(a / self.sigma / 2))
         step, alias = _best(a, grown)
-        low, high = ends(self.rate, self.sigma, self.power)
+        low, high, _ = self.reach()
         if (low + high) / step > _FEW:
             some = a[::4]
             found = _best(some, own[::4] + self.blocks.log_growth(some / self.sigma, self.negative, frequency))
@@ -67,12 +85,12 @@ class Tilting:
         the size of e^(i t l) is exp(-t times the angle), which falls in t. The best of several a is taken.
         """
         a = np.minimum(_half_widths()[::2], 0.98 * np.pi * self.sigma)
-        own = a * a / 2 * (1 + cut.width**-2)
+        own = self._own_growth(a) + a * a / 2 * cut.width**-2
         return self.blocks.log_shifted_jump(a / self.sigma, own, cut, times)
 
     def _own_growth(self, a: Floats) -> Floats:
-        """Return the exponent by which phi, and the weight of the bulk, grow on the line Im y = a."""
-        return np.asarray(a * a / 2 * (1 + (self.cut.width**-2 if self.cut else 0.0)))
+        """Return the exponent by which phi, and the weights of the bulks, grow on the line Im y = a."""
+        return np.asarray(a * a / 2 * (1 + sum(cut.width**-2 for cut in self.cuts)))
 
 
 @lru_cache(maxsize=1)
@@ -103,14 +121,18 @@ class Blocks:
     log_masses: Floats
     least: Floats
     most: Floats
+    even: Floats
+    """The share in the block that is nearest to 1/2, where |1 - p + p e^(i turn)| is smallest."""
 
     def log_growth(self, turns: Floats, negative: float, frequency: float) -> Floats:
-        """Return the logarithm of the mean of |1 - p + p e^(i turn)|^(-negative) exp(frequency angle), for each turn."""
+        """Return the logarithm of the mean of |1 - p + p e^(i turn)|^(-negative) exp(frequency angle), for each turn.
+
+        If ``negative`` is above 0, the turns must be at most pi/2.
+        """
         turn = turns[:, None]
         exponents = self.log_masses + frequency * _angle(self.most, turn)
         if negative:
-            nearest = np.clip(0.5, self.least, self.most)
-            shrunk = 4 * nearest * (1 - nearest) * np.sin(turn / 2) ** 2
+            shrunk = 4 * self.even * (1 - self.even) * np.sin(turn / 2) ** 2
             exponents = exponents - negative / 2 * np.log1p(-shrunk)
         return _log_sum(exponents)
 
@@ -134,29 +156,79 @@ def _log_sum(exponents: Floats) -> Floats:
     return np.asarray(found + 1e-6 * (1 + np.abs(found)))
 
 
+def _edges(tilting: Tilting) -> Floats:
+    """Return edges from below all mass to above it, which are fine near the mass.
+
+    Beyond them, the integrand falls by at least ``_FARTHEST`` per unit of y (logarithmic).
+    """
+    low = low_end(tilting.rate, tilting.sigma, tilting.negative, _FARTHEST)
+    high = _FARTHEST + max(tilting.power / tilting.sigma, 0.0)
+    count = math.ceil(math.log(high / _FARTHEST) / 0.03) + 1
+    coarse = edges = np.concatenate((np.linspace(-low, _FARTHEST, 200)[:-1], np.geomspace(_FARTHEST, high, count)))
+    for _ in range(_PASSES):
+        upper, lower, _, _ = _log_masses(tilting, edges)
+        some = np.flatnonzero(upper > _log_least_sum(lower) - _SEEN)
+        first, last = edges[some[0]], edges[some[-1] + 1]
+        count = math.ceil(min((last - first) / _LEAST_WIDTH, _MOST_BLOCKS))
+        fine = first + (last - first) / count * np.arange(count)
+        edges = np.concatenate((coarse[coarse < first], fine, coarse[coarse >= last]))
+        if (last - first) / count <= 2 * _LEAST_WIDTH:
+            break
+    return np.asarray(edges)
+
+
 def _blocks(tilting: Tilting) -> Blocks:
-    """Return blocks that are fine near the mass. The integrand is monotone in each factor on each of them."""
-    rate, sigma, power, cut = tilting.rate, tilting.sigma, tilting.power, tilting.cut
-    low, high = ends(rate, sigma, power, _FARTHEST)
-    count = math.ceil(min((low + high) / _LEAST_WIDTH, _MOST_BLOCKS))
-    edges = -low + (low + high) / count * np.arange(count + 1)
+    """Return blocks that are fine near the mass."""
+    edges = _edges(tilting)
+    upper, lower, first, last = _log_masses(tilting, edges)
+    masses = np.concatenate(([first], upper, [last])) - _log_least_sum(lower)
+    share, down = _shares(tilting, edges)
+    least, most = np.append(0.0, down), np.append(share, 1.0)
+    even = np.append(np.clip(0.5, least, most)[:-1], 1.0)
+    return Blocks(edges, masses, least, most, even)
+
+
+def _shares(tilting: Tilting, y: Floats) -> tuple[Floats, Floats]:
+    """Return upper and lower bounds on the sampled share p(y)."""
+    share = sampled_share(tilting.rate, tilting.sigma, y)
+    return share, np.where(share > 1e-290, share * (1 - 2e-6), 0.0)
+
+
+def _log_masses(tilting: Tilting, edges: Floats, more: float = 0.0) -> tuple[Floats, Floats, float, float]:
+    """Return upper and lower logarithms of the integrals between edges, and upper ones below and above all edges.
+
+    The integrand is that of the real line, without the factor of the normal density. Its logarithm g has the
+    slope -y + (power/sigma) p(y), and each cut's weight makes it smaller. So g is at most g(u) plus the
+    largest slope, if that is positive, times the width, on a block that begins at u. The second derivative of
+    g is at most K = (power/sigma^2) p (1 - p) - 1, so g is at least its smaller end less K^+ width^2/8. The
+    upper bounds are for intervals that are longer by ``more``.
+    """
+    rate, sigma, power = tilting.rate, tilting.sigma, tilting.power
     loss = power * log_ratio(rate, sigma, edges)[0]
-    kept = cut.log_bulk(edges)[0] if cut else np.zeros_like(edges)
-    size = np.abs(edges)
-    nearest = np.where(edges[:-1] * edges[1:] < 0, 0.0, np.minimum(size[:-1], size[1:]))
-    width = np.log(np.diff(edges))
-    upper = np.maximum(loss[:-1], loss[1:]) - nearest**2 / 2 + kept[:-1] + width
-    lower = np.minimum(loss[:-1], loss[1:]) - np.maximum(size[:-1], size[1:]) ** 2 / 2 + kept[1:] + width
+    kept = sum((cut.log_bulk(edges)[0] for cut in tilting.cuts), np.zeros_like(edges))
+    share, down = _shares(tilting, edges)
+    value, widths = loss - edges * edges / 2 + kept, np.diff(edges)
+    slope = power / sigma * (share[1:] if power > 0 else down[:-1]) - edges[:-1]
+    bend = max(power, 0.0) / sigma**2 * np.minimum(share[1:], 0.25) - 1
+    upper = value[:-1] + np.maximum(slope, 0.0) * widths + np.log(widths + more)
+    lower = np.minimum(value[:-1], value[1:]) - np.maximum(bend, 0.0) * widths**2 / 8 + np.log(widths)
     least_loss = max(loss[0], power * math.log1p(-rate)) if rate < 1 else loss[0]
-    outside = -math.log(_FARTHEST)
-    first = least_loss - edges[0] ** 2 / 2 + outside
-    last = loss[-1] - edges[-1] ** 2 / 2 + kept[-1] + outside
-    whole = -_log_least_sum(lower)
-    masses = np.concatenate(([first], upper, [last])) + whole
-    share = sampled_share(rate, sigma, edges)
-    down = np.where(share > 1e-290, share * (1 - 2e-6), 0.0)
-    rounding = 1e-6 + 1e-14 * float(np.abs(loss).max() + size.max() ** 2 + np.abs(kept).max())
-    return Blocks(edges, masses + rounding, np.append(0.0, down), np.append(share, 1.0))
+    outside = math.log(1 / _FARTHEST + more)
+    last_loss = loss[-1] if power >= 0 else least_loss  # |1 - q + q e^(w + i turn)| is at least 1 - q
+    first, last = least_loss - edges[0] ** 2 / 2, last_loss - edges[-1] ** 2 / 2 + kept[-1]
+    rounding = 1e-6 + 1e-14 * (np.abs(loss) + edges * edges + np.abs(kept))
+    between = np.maximum(rounding[:-1], rounding[1:])
+    ends = first + outside + rounding[0], last + outside + rounding[-1]
+    return upper + between, lower - between, float(ends[0]), float(ends[1])
+
+
+def _log_tails(tilting: Tilting, edges: Floats) -> tuple[Floats, Floats]:
+    """Return log bounds on the trapezoidal sums beyond each edge, absolutely and as shares of the whole mass."""
+    upper, lower, _, last = _log_masses(tilting, edges, 1.0)
+    masses = np.append(upper, last)
+    top = float(masses.max())
+    beyond = top + np.log(np.cumsum(np.exp(masses - top)[::-1])[::-1] + 1e-290) + 1e-6
+    return beyond, beyond - _log_least_sum(lower)
 
 
 def _log_least_sum(exponents: Floats) -> float:
