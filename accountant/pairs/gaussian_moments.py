@@ -65,18 +65,9 @@ class SubsampledGaussianCharacteristic:
         return Tilting(self.rate, self.noise_multiplier, 1 + c, self.cuts).log_jump(cut, times)
 
     def log_jump_mass(self, cut: SoftCut) -> float:
-        """Return an upper bound on the logarithm of the probability of the jumps of ``cut``.
-
-        y minus the cut's normal variable is normal with the variance 1 + width^2. It exceeds ``place`` with a
-        jump. The mean is 0, or 1/sigma if the record is sampled.
-        """
-        spread = math.hypot(1.0, cut.width)
-        places = np.array([cut.place, cut.place - 1 / self.noise_multiplier]) / spread
-        value, error = log_upper_tail(places)
-        shares = np.log(np.array([max(1 - self.rate, 1e-300), self.rate]))
-        logs = value + error + shares
-        top = float(logs.max())
-        return top + math.log(float(np.exp(logs - top).sum())) + 1e-9 * (1 + abs(top))
+        """Return an upper bound on the logarithm of the probability of the jumps of ``cut``."""
+        value, error = _log_jump_mass(self.rate, self.noise_multiplier, cut)
+        return value + error
 
     def tilted(self, c: float) -> Tilted:
         """Return the distribution of the privacy loss tilted at ``c``; see ``Characteristic.tilted``."""
@@ -116,19 +107,16 @@ class _Line:
 
     def _cut_off(self) -> None:
         """Multiply the density by the weight of the bulk, and keep the mass of the jumps and its error."""
-        self.kept, self.jumps, self.jumps_error = 0.0 * self.y, 0.0, 0.0
-        scale, high = self.step * _NORMAL, float(self.y[-1]) - 1 / self.sigma
-        beyond = 2 * math.exp(-high * high / 2) + _below(math.exp(self.base[0]) * scale, self.step)
+        self.kept, masses, wrong = 0.0 * self.y, [0.0], 0.0
         for cut in self.cuts:
-            dropped, error = cut.log_jumps(self.y)
-            masses = np.exp(self.base + dropped)
-            error = error + self.base_error + EPS * (np.abs(self.base + dropped) + 10)
-            self.jumps += scale * math.fsum(masses)
-            self.jumps_error += 1.01 * (scale * math.fsum(masses * error) + self.alias) + 8 * EPS * self.jumps
-            self.jumps_error += beyond
             kept, error = cut.log_bulk(self.y)
             self.base_error = self.base_error + error + EPS * np.abs(self.base + kept)
             self.base, self.kept = self.base + kept, self.kept + kept
+            log_mass, error = _log_jump_mass(self.rate, self.sigma, cut)
+            masses.append(math.exp(log_mass))
+            wrong += 1.01 * masses[-1] * (float(error) + 8 * EPS)
+        self.jumps, doubt = math.fsum(masses), math.fsum(masses) - max(masses)
+        self.jumps_error = wrong + 1.01 * doubt
 
     def _weigh(self) -> None:
         """Compute the tilted weights, which add up to 1, their relative errors, and the total as a power of e."""
@@ -217,3 +205,21 @@ def _below(first: float, step: float) -> float:
     """Bound the terms below the first one, which fall by ``REACH`` per unit of y or faster."""
     ratio = math.exp(-step * REACH * (1 - 1e-9))
     return 1.01 * first * ratio / -math.expm1(-step * REACH * (1 - 1e-9))
+
+
+def _log_jump_mass(rate: float, sigma: float, cut: SoftCut) -> tuple[float, float]:
+    """Return the logarithm of the probability of the jumps of ``cut``, and a bound on its absolute error.
+
+    y minus a normal variable of deviation ``width`` has the variance 1 + width^2. It exceeds ``place`` with a
+    jump. Its mean is 0, or 1/sigma if the record is sampled. The place over the deviation errs by at most 3
+    EPS relatively, and the slope of log Q at x is at most max(x, 0) + 1.
+    """
+    places = np.array([cut.place, cut.place - 1 / sigma]) / math.hypot(1.0, cut.width)
+    size = (cut.place + 1 / sigma) / math.hypot(1.0, cut.width)
+    value, error = log_upper_tail(places)
+    logs = value + np.log(np.array([1 - rate, rate]))
+    error = error + 1.01 * EPS * (4 * size * (np.maximum(places, 0.0) + 1) + 4 * np.abs(logs) + 8)
+    top = float(logs.max())
+    weights = np.exp(logs - top)
+    found = top + math.log(float(weights.sum()))
+    return found, 1.01 * float((weights * error).sum() / weights.sum()) + 8 * EPS * (2 + abs(found))

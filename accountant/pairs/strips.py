@@ -10,9 +10,10 @@ and 3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from dpproof.accountant.numbers.arithmetic import cached_property, lru_cache, math, np
+from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.pairs.base import Floats
 from dpproof.accountant.pairs.sampled_loss import REACH, SoftCut, log_ratio, low_end, sampled_share
 
@@ -55,7 +56,7 @@ class Tilting:
     def _loss(self, y: float) -> float:
         return float(log_ratio(self.rate, self.sigma, np.array([y]))[0][0])
 
-    @cached_property
+    @property
     def blocks(self) -> Blocks:
         """Intervals of outputs with bounds on their masses."""
         return _blocks(self)
@@ -68,15 +69,20 @@ class Tilting:
         Theorem 5.1).
         """
         a = np.minimum(_half_widths(), (0.49 if self.negative else 0.98) * np.pi * self.sigma)
-        own = self._own_growth(a)
-        grown = own + frequency * a / self.sigma - self.negative * np.log(np.cos(a / self.sigma / 2))
-        step, alias = _best(a, grown)
-        low, high, _ = self.reach()
-        if (low + high) / step > _FEW:
-            some = a[::4]
-            found = _best(some, own[::4] + self.blocks.log_growth(some / self.sigma, self.negative, frequency))
-            step, alias = max((step, alias), found)
-        return step, alias
+        if not self.cuts:
+            turn = a / self.sigma
+            grown = a * a / 2 + frequency * turn - self.negative * np.log(np.cos(turn / 2))
+            step, alias = _best(a, grown)
+            low, high, _ = self.reach()
+            if (low + high) / step <= _FEW:
+                return step, alias
+        some = a[::4]
+        grown = self.blocks.log_growth(some, self, frequency)
+        if self.cuts:  # for the probabilities of jumps, which belong to the density without a tilt
+            plain = replace(self, power=1.0)
+            grown = np.maximum(grown, plain.blocks.log_growth(some, plain, 0.0))
+        found = _best(some, some * some / 2 + grown)
+        return found if self.cuts else max((step, alias), found)
 
     def log_jump(self, cut: SoftCut, times: Floats) -> Floats:
         """Return logarithms of bounds on |int phi chi e^(s l)| over int phi e^(power l), for t beyond each of ``times``.
@@ -84,13 +90,8 @@ class Tilting:
         The weight chi is that of the jumps of ``cut``. The path of integration moves to Im y = a > 0, where
         the size of e^(i t l) is exp(-t times the angle), which falls in t. The best of several a is taken.
         """
-        a = np.minimum(_half_widths()[::2], 0.98 * np.pi * self.sigma)
-        own = self._own_growth(a) + a * a / 2 * cut.width**-2
-        return self.blocks.log_shifted_jump(a / self.sigma, own, cut, times)
-
-    def _own_growth(self, a: Floats) -> Floats:
-        """Return the exponent by which phi, and the weights of the bulks, grow on the line Im y = a."""
-        return np.asarray(a * a / 2 * (1 + sum(cut.width**-2 for cut in self.cuts)))
+        a = np.minimum(_half_widths()[::3], 0.98 * np.pi * self.sigma)
+        return self.blocks.log_shifted_jump(a, self, cut, times)
 
 
 @lru_cache(maxsize=1)
@@ -124,24 +125,42 @@ class Blocks:
     even: Floats
     """The share in the block that is nearest to 1/2, where |1 - p + p e^(i turn)| is smallest."""
 
-    def log_growth(self, turns: Floats, negative: float, frequency: float) -> Floats:
-        """Return the logarithm of the mean of |1 - p + p e^(i turn)|^(-negative) exp(frequency angle), for each turn.
+    def log_growth(self, a: Floats, tilting: Tilting, frequency: float) -> Floats:
+        """Return logarithms of bounds on integrals along Im y = a, over exp(a^2/2) times the integral on the real line.
 
-        If ``negative`` is above 0, the turns must be at most pi/2.
+        If the power is negative, the angles a/sigma must be at most pi/2.
         """
-        turn = turns[:, None]
+        turn = (a / tilting.sigma)[:, None]
         exponents = self.log_masses + frequency * _angle(self.most, turn)
-        if negative:
+        if tilting.negative:
             shrunk = 4 * self.even * (1 - self.even) * np.sin(turn / 2) ** 2
-            exponents = exponents - negative / 2 * np.log1p(-shrunk)
-        return _log_sum(exponents)
+            exponents = exponents - tilting.negative / 2 * np.log1p(-shrunk)
+        return _log_sum(exponents + self._log_cuts(a, tilting.cuts))
 
-    def log_shifted_jump(self, turns: Floats, own: Floats, cut: SoftCut, times: Floats) -> Floats:
-        """Return the smallest of the bounds for several turns, for each time; see ``Tilting.log_jump``."""
-        weights = np.append(cut.log_jumps(self.edges)[0] + 1e-9, 0.0)
-        fixed = (self.log_masses + weights)[None, :] + own[:, None]
-        angles = _angle(self.least, turns[:, None])
+    def log_shifted_jump(self, a: Floats, tilting: Tilting, cut: SoftCut, times: Floats) -> Floats:
+        """Return the smallest of the bounds for several a, for each time; see ``Tilting.log_jump``."""
+        half = (a * a)[:, None] / (2 * cut.width**2)
+        bulk, jumps = self._weights(cut)
+        weights = np.minimum(half + jumps, np.logaddexp(0.0, half + bulk)) + 1e-9
+        fixed = self.log_masses + self._log_cuts(a, tilting.cuts) + weights + (a * a)[:, None] / 2
+        angles = _angle(self.least, (a / tilting.sigma)[:, None])
         return np.array([_log_sum(fixed - t * angles).min() for t in times])
+
+    def _weights(self, cut: SoftCut) -> tuple[Floats, Floats]:
+        """Return logarithms of the bulk's weight at the lower ends of the blocks, and of the jumps' at the upper ends."""
+        return np.append(0.0, cut.log_bulk(self.edges)[0]), np.append(cut.log_jumps(self.edges)[0], 0.0)
+
+    def _log_cuts(self, a: Floats, cuts: Sequence[SoftCut]) -> Floats:
+        """Return the logarithms of the factors by which the bulks' weights may grow from the real line to Im y = a.
+
+        With v = a/width, the size of a weight Q is at most e^(v^2/2) Q(x), and at most 1 + e^(v^2/2) (1 - Q(x)).
+        """
+        found = np.zeros((len(a), len(self.log_masses)))
+        for cut in cuts:
+            half = (a * a)[:, None] / (2 * cut.width**2)
+            bulk, jumps = self._weights(cut)
+            found += np.minimum(half, np.logaddexp(0.0, half + jumps) - bulk) + 1e-9
+        return found
 
 
 def _angle(share: Floats, turn: Floats) -> Floats:
@@ -177,6 +196,7 @@ def _edges(tilting: Tilting) -> Floats:
     return np.asarray(edges)
 
 
+@lru_cache(maxsize=64)
 def _blocks(tilting: Tilting) -> Blocks:
     """Return blocks that are fine near the mass."""
     edges = _edges(tilting)

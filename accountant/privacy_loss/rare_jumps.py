@@ -102,9 +102,9 @@ def chernoff(lines: Sequence[Line], epsilon: float) -> float:
 
 Cuttable = Sequence[tuple[Jumping, int]]
 """Moment-generating functions that can be cut, each with its count."""
-_WIDTHS = (1.0, 0.5, 0.25)
-_FAR_WIDTH = 0.5
-_STEEPER = (1.5, 3.0, 6.0, 12.0)
+_WIDTHS = (0.5, 0.25)
+_FAR_WIDTH = 0.125
+_TRIES = 7
 
 
 @dataclass(frozen=True)
@@ -171,16 +171,26 @@ def with_jumps(parts: Cuttable, line: Line, log_delta: float) -> tuple[WithJumps
     omitted = 1.01 * last / (math.pi * step * (points - 1))
     whole = Contour(line, step, *values_of(parts, line.c, step, points), omitted, others)
     less = Contour(own, step, *values_of(bulk, line.c, step, points), 0.0, ())
-    return WithJumps(whole, less), Chernoff(_steeper(bulk, line.c))
+    return WithJumps(whole, less), Chernoff(_steeper(bulk, line.c, line.saddle_epsilon()))
 
 
-def _steeper(parts: Cuttable, c: float) -> tuple[Line, ...]:
-    """Return lines at larger c, for Chernoff's bound."""
-    found = []
-    for factor in _STEEPER:
+def _steeper(parts: Cuttable, c: float, epsilon: float) -> tuple[Line, ...]:
+    """Return lines at c or larger, near the c where Chernoff's bound at ``epsilon`` is smallest.
+
+    The bound falls in c as long as the tilted mean is below epsilon.
+    """
+    found: list[Line] = []
+    low, high = c, math.inf
+    for _ in range(_TRIES):
         try:
-            found.append(line_at(parts, c * factor))
+            line = line_at(parts, c)
         except (Inapplicable, OverflowError):
+            high = c
+        else:
+            found.append(line)
+            low, high = (c, high) if line.mean < epsilon else (low, c)
+        c = 2 * low if math.isinf(high) else math.sqrt(low * high)
+        if high < 1.05 * low:
             break
     return tuple(found)
 
@@ -191,7 +201,7 @@ def _cuts(parts: Cuttable, line: Line, log_delta: float) -> list[SoftCut]:
 
     def negligible(place: float, width: float) -> bool:
         bulk = [(part.bulk(SoftCut(place, width)), times) for part, times in parts]
-        return chernoff(_steeper(bulk, line.c), epsilon) <= goal
+        return chernoff(_steeper(bulk, line.c, epsilon), epsilon) <= goal
 
     found = []
     for width in _WIDTHS:
