@@ -23,6 +23,7 @@ from dpproof.accountant.numbers.enclosures import arb_of, bound_of, precision
 from dpproof.accountant.numbers.inversion import check_least, first_step, neighbours
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
+from dpproof.accountant.privacy_loss.rare_jumps import Jumping, Parted, parted
 from dpproof.accountant.privacy_loss.saddle import (
     Contour,
     Inapplicable,
@@ -37,6 +38,7 @@ from dpproof.accountant.privacy_loss.saddle import (
 )
 from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair, infinite_mass, largest_loss
 
+_RAREST = math.log(1e-300)
 _FLATTEST = 0.25
 """The smallest distance between the line and the pole at 0, in units of 1 over the loss's standard deviation."""
 
@@ -48,8 +50,11 @@ def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
         Inapplicable: if this method has no answer.
     """
     below, above = neighbours(epsilon)
-    line = _away_from_pole(parts, saddle_for_epsilon(parts, float(epsilon)))
-    found = contour(parts, line, min(line.log_delta(float(epsilon)), -1e-9))
+
+    def saddle(some: Parts) -> Line:
+        return _away_from_pole(some, saddle_for_epsilon(some, float(epsilon)))
+
+    found = _integral(parts, saddle, lambda line: min(line.log_delta(float(epsilon)), -1e-9) if line else _RAREST)
     high = found.delta(below)
     low = high if below == above else found.delta(above)
     return min(low[0], 1.0), min(high[1], 1.0)
@@ -62,12 +67,27 @@ def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
         Inapplicable: if this method has no answer.
     """
     goal = math.log(delta.numerator) - math.log(delta.denominator)
-    line = _away_from_pole(parts, saddle_for_delta(parts, min(goal, -1e-9)))
-    found = contour(parts, line, goal)
-    guess, wrong = _solve(found, line, goal)
+
+    def saddle(some: Parts) -> Line:
+        return _away_from_pole(some, saddle_for_delta(some, min(goal, -1e-9)))
+
+    found = _integral(parts, saddle, lambda _: goal)
+    guess, wrong = _solve(found, found.line, goal)
     if guess <= 0 and found.delta(0.0)[1] <= delta:
         return 0.0, 0.0
     return _below(found, max(guess, 0.0), wrong, delta), _above(found, max(guess, 0.0), wrong, delta)
+
+
+def _integral(parts: Parts, saddle: Callable[[Parts], Line], log_delta: Callable[[Line | None], float]) -> Contour | Parted:
+    """Return the inversion integral near the saddle point. If it decays too slowly, separate rare large losses."""
+    try:
+        line = saddle(parts)
+        return contour(parts, line, log_delta(line))
+    except Inapplicable:
+        jumping = [(part, count) for part, count in parts if isinstance(part, Jumping) and part.may_jump]
+        if len(jumping) < len(parts):
+            raise
+    return parted(jumping, saddle, log_delta)
 
 
 def _away_from_pole(parts: Parts, line: Line) -> Line:
@@ -77,7 +97,7 @@ def _away_from_pole(parts: Parts, line: Line) -> Line:
     return line if line.c >= least else line_at(parts, least)
 
 
-def _solve(found: Contour, line: Line, goal: float) -> tuple[float, float]:
+def _solve(found: Contour | Parted, line: Line, goal: float) -> tuple[float, float]:
     """Return the place where the middle of the certified bounds meets the goal, and the uncertainty of the place.
 
     ``sign_change`` is not used, because the contour gives no information far from the saddle point, so there
@@ -100,7 +120,7 @@ def _solve(found: Contour, line: Line, goal: float) -> tuple[float, float]:
     return epsilon, max(width / abs(slope), 4e-16 * abs(epsilon), 1e-320)
 
 
-def _above(found: Contour, guess: float, step: float, delta: Fraction) -> float:
+def _above(found: Contour | Parted, guess: float, step: float, delta: Fraction) -> float:
     """An epsilon at or above ``guess`` whose delta is certified to be at most ``delta``."""
     end = guess + 2.0**60 * step
     if (high := first_step(lambda epsilon: found.delta(epsilon)[1] <= delta, guess, step, end)) < end:
@@ -108,7 +128,7 @@ def _above(found: Contour, guess: float, step: float, delta: Fraction) -> float:
     raise Inapplicable("no epsilon near the saddle point is certified to meet delta")
 
 
-def _below(found: Contour, guess: float, step: float, delta: Fraction) -> float:
+def _below(found: Contour | Parted, guess: float, step: float, delta: Fraction) -> float:
     """An epsilon at or below ``guess``, at least 0, whose delta is certified to be above ``delta``."""
     return first_step(lambda epsilon: found.delta(epsilon)[0] > delta, guess, -step, 0.0)
 

@@ -30,6 +30,7 @@ from dpproof.accountant.privacy_loss.saddle import (
     Inapplicable,
     Line,
     chernoff_factor,
+    contour,
     line_at,
     others_of,
     period_of,
@@ -45,6 +46,11 @@ class Jumping(Characteristic, Protocol):
     @property
     def may_jump(self) -> bool:
         """Whether a cut is possible."""
+        ...
+
+    @property
+    def cuts(self) -> tuple[SoftCut, ...]:
+        """The cuts that were made."""
         ...
 
     def bulk(self, cut: SoftCut) -> Jumping:
@@ -103,7 +109,7 @@ def chernoff(lines: Sequence[Line], epsilon: float) -> float:
 Cuttable = Sequence[tuple[Jumping, int]]
 """Moment-generating functions that can be cut, each with its count."""
 _WIDTHS = (0.5, 0.25)
-_FAR_WIDTH = 0.125
+_FAR_WIDTHS = (0.125, 0.02, 0.004, 0.0008)
 _TRIES = 7
 
 
@@ -122,21 +128,62 @@ class Parted:
         return math.fsum(lows) * (1 - 1e-15), (math.fsum(highs) + self.rest) * (1 + 1e-15)
 
 
-def without_far_jumps(parts: Cuttable, log_delta: float) -> tuple[Cuttable, float]:
+def parted(
+    parts: Cuttable, saddle: Callable[[Cuttable], Line], log_delta: Callable[[Line | None], float]
+) -> Parted:
+    """Return the delta of a composition as a sum of parts.
+
+    ``saddle`` returns a line of moment-generating functions near the saddle point, and ``log_delta`` the
+    logarithm of delta that is expected there. Jumps that are much rarer
+    than delta are dropped first. The weight of their cut is made steeper until it outweighs them on that line.
+
+    Raises:
+        Inapplicable: if this method has no answer.
+    """
+    for width in _FAR_WIDTHS:
+        bulk, rest = _without_far_jumps(parts, log_delta(None), width)
+        try:
+            line = saddle(bulk)
+        except Inapplicable:
+            continue
+        if not _returns(bulk, line):
+            return _on_line(bulk, line, log_delta(line), rest)
+    raise Inapplicable("the rarest jumps cannot be separated")
+
+
+def _on_line(parts: Cuttable, line: Line, log_delta: float, rest: float) -> Parted:
+    """Return the integral for all losses if it decays soon, and the integrals with and without jumps otherwise."""
+    try:
+        return Parted(line, (contour(parts, line, log_delta),), rest)
+    except Inapplicable:
+        return Parted(line, with_jumps(parts, line, log_delta), rest)
+
+
+def _returns(parts: Cuttable, line: Line) -> bool:
+    """Whether outputs far beyond the first cut still matter on the line, because large losses outweigh the cut."""
+    for part, times in parts:
+        first = part.cuts[0]
+        far = SoftCut(first.place + 12 * first.width, first.width)
+        if part.log_jump(far, line.c * 1.1, np.zeros(1))[0] + math.log(times) > -20:
+            return True
+    return False
+
+
+def _without_far_jumps(parts: Cuttable, log_delta: float, width: float) -> tuple[Cuttable, float]:
     """Return the bulks of ``parts`` without jumps that are much rarer than delta, and those jumps' probability."""
     count = sum(times for _, times in parts)
     goal = log_delta - QUIET - 2 - math.log(count)
-
-    def rare(part: Jumping, place: float) -> bool:
-        return part.log_jump_mass(SoftCut(place, _FAR_WIDTH)) <= goal
-
     found, rest = [], 0.0
     for part, times in parts:
-        place = last_where(lambda x, part=part: not rare(part, x), 0.0, 1e6, close=1e-3)[1]
-        cut = SoftCut(_short_place(place), _FAR_WIDTH)
+        place = last_where(_frequent(part, width, goal), 0.0, 1e6, close=1e-3)[1]
+        cut = SoftCut(_short_place(place), width)
         found.append((part.bulk(cut), times))
         rest += times * math.exp(part.log_jump_mass(cut)) * (1 + 1e-12)
     return found, rest
+
+
+def _frequent(part: Jumping, width: float, goal: float) -> Callable[[float], bool]:
+    return lambda place: part.log_jump_mass(SoftCut(place, width)) > goal
 
 
 def _short_place(place: float) -> float:

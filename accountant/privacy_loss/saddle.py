@@ -115,7 +115,7 @@ def saddle_for_epsilon(parts: Parts, epsilon: float) -> Line:
     return _saddle(parts, lambda line: math.asinh((epsilon - line.saddle_epsilon()) * line.c / 8))
 
 
-_START, _SMALLEST, _LARGEST = 1.0, 1e-9, 1e12
+_START, _SMALLEST, _LARGEST = 1.0, 1e-9, 1e18
 _MANY = 32
 """If there are more parts than this, the search first uses an eighth of them to find its start."""
 _CLOSE = 0.08
@@ -169,7 +169,7 @@ def _solve(gap: Callable[[float], float], low: float, high: float) -> float:
 QUIET = 30.0
 """Aliasing and truncation are made smaller than exp(-30) = 1e-13 of delta."""
 MOST_NODES = 1 << 17
-_FACTORS = (1.4, 2.5)
+_FACTORS = (1.05, 1.1, 1.2, 1.4, 2.5)
 
 
 @dataclass(frozen=True)
