@@ -62,7 +62,7 @@ class SubsampledGaussianCharacteristic:
 
     def log_jump(self, cut: SoftCut, c: float, times: Floats) -> Floats:
         """Return logarithms of bounds on the jumps' moment-generating function beyond each frequency, over M(c)."""
-        return Tilting(self.rate, self.noise_multiplier, 1 + c, self.cuts).log_jump(cut, times)
+        return Tilting(self.rate, self.noise_multiplier, 1 + c, self.cuts).log_beyond(times, cut)
 
     def log_jump_mass(self, cut: SoftCut) -> float:
         """Return an upper bound on the logarithm of the probability of the jumps of ``cut``."""
@@ -86,9 +86,9 @@ class _Line:
         self.power = 1 + c if pair.removes else -c
         """The power of e^l in the tilted density, beside phi."""
         self.cuts = pair.cuts
-        tilting = Tilting(self.rate, self.sigma, self.power, pair.cuts)
-        self.step, self.alias = tilting.rule(frequency)
-        low, high, self.log_beyond = tilting.reach()
+        self.tilting = Tilting(self.rate, self.sigma, self.power, pair.cuts)
+        self.step, self.alias = self.tilting.rule(frequency)
+        low, high, self.log_beyond = self.tilting.reach()
         self.normal_beyond = math.exp(min(self.log_beyond, 700.0) if pair.removes else 0.1 - high * high / 2)
         if (low + high) / self.step > _MOST_NODES:
             raise OverflowError(
@@ -142,7 +142,7 @@ class _Line:
         log_mgf, error = self._small() if self.peak < 30 else self._large()
         mean = float(self.weights @ self.loss)
         variance = float(self.weights @ (self.loss - mean) ** 2)
-        return Tilted(log_mgf, error, mean, variance, self._layers)
+        return Tilted(log_mgf, error, mean, variance, self._layers, self.tilting.log_beyond)
 
     def minus_one(self, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
         """Return the characteristic function minus 1 at multiples of ``step``; see ``Characteristic.minus_one``.

@@ -21,7 +21,7 @@ _QUIET = 72.0
 """The steps are chosen so that the trapezoidal rule's relative error is at most about 2 exp(-72) = 1e-31."""
 _FEW = 300
 """If the simple bound gives a rule with at most this many nodes, no better bound is computed."""
-_FARTHEST, _SEEN, _PASSES, _MOST_BLOCKS, _LEAST_WIDTH = 38.0, 400.0, 5, 400, 1 / 8
+_FARTHEST, _SEEN, _PASSES, _MOST_BLOCKS, _LEAST_WIDTH = 38.0, 400.0, 5, 300, 1 / 8
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Tilting:
             low, high, _ = self.reach()
             if (low + high) / step <= _FEW:
                 return step, alias
-        some = a[::4]
+        some = a[::6]
         grown = self.blocks.log_growth(some, self, frequency)
         if self.cuts:  # for the probabilities of jumps, which belong to the density without a tilt
             plain = replace(self, power=1.0)
@@ -84,14 +84,14 @@ class Tilting:
         found = _best(some, some * some / 2 + grown)
         return found if self.cuts else max((step, alias), found)
 
-    def log_jump(self, cut: SoftCut, times: Floats) -> Floats:
+    def log_beyond(self, times: Floats, cut: SoftCut | None = None) -> Floats:
         """Return logarithms of bounds on |int phi chi e^(s l)| over int phi e^(power l), for t beyond each of ``times``.
 
-        The weight chi is that of the jumps of ``cut``. The path of integration moves to Im y = a > 0, where
+        The weight chi is that of the jumps of ``cut``, or 1. The path of integration moves to Im y = a, where
         the size of e^(i t l) is exp(-t times the angle), which falls in t. The best of several a is taken.
         """
-        a = np.minimum(_half_widths()[::3], 0.98 * np.pi * self.sigma)
-        return self.blocks.log_shifted_jump(a, self, cut, times)
+        a = np.minimum(_half_widths()[::4], (0.49 if self.negative else 0.98) * np.pi * self.sigma)
+        return self.blocks.log_shifted(a, self, cut, times)
 
 
 @lru_cache(maxsize=1)
@@ -131,20 +131,25 @@ class Blocks:
         If the power is negative, the angles a/sigma must be at most pi/2.
         """
         turn = (a / tilting.sigma)[:, None]
-        exponents = self.log_masses + frequency * _angle(self.most, turn)
-        if tilting.negative:
-            shrunk = 4 * self.even * (1 - self.even) * np.sin(turn / 2) ** 2
-            exponents = exponents - tilting.negative / 2 * np.log1p(-shrunk)
-        return _log_sum(exponents + self._log_cuts(a, tilting.cuts))
+        return _log_sum(self._log_moved(a, tilting) + frequency * _angle(self.most, turn))
 
-    def log_shifted_jump(self, a: Floats, tilting: Tilting, cut: SoftCut, times: Floats) -> Floats:
-        """Return the smallest of the bounds for several a, for each time; see ``Tilting.log_jump``."""
-        half = (a * a)[:, None] / (2 * cut.width**2)
-        bulk, jumps = self._weights(cut)
-        weights = np.minimum(half + jumps, np.logaddexp(0.0, half + bulk)) + 1e-9
-        fixed = self.log_masses + self._log_cuts(a, tilting.cuts) + weights + (a * a)[:, None] / 2
+    def log_shifted(self, a: Floats, tilting: Tilting, cut: SoftCut | None, times: Floats) -> Floats:
+        """Return the smallest of the bounds for several a, for each time; see ``Tilting.log_beyond``."""
+        fixed = self._log_moved(a, tilting) + (a * a)[:, None] / 2
+        if cut:
+            half = (a * a)[:, None] / (2 * cut.width**2)
+            bulk, jumps = self._weights(cut)
+            fixed = fixed + np.minimum(half + jumps, np.logaddexp(0.0, half + bulk)) + 1e-9
         angles = _angle(self.least, (a / tilting.sigma)[:, None])
         return np.array([_log_sum(fixed - t * angles).min() for t in times])
+
+    def _log_moved(self, a: Floats, tilting: Tilting) -> Floats:
+        """Return the logarithms of the masses that the blocks have on the lines Im y = a at t = 0, without exp(a^2/2)."""
+        found = self.log_masses + self._log_cuts(a, tilting.cuts)
+        if tilting.negative:
+            shrunk = 4 * self.even * (1 - self.even) * np.sin((a / tilting.sigma)[:, None] / 2) ** 2
+            found = found - tilting.negative / 2 * np.log1p(-shrunk)
+        return np.asarray(found)
 
     def _weights(self, cut: SoftCut) -> tuple[Floats, Floats]:
         """Return logarithms of the bulk's weight at the lower ends of the blocks, and of the jumps' at the upper ends."""

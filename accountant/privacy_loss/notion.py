@@ -23,8 +23,9 @@ from dpproof.accountant.numbers.enclosures import arb_of, bound_of, precision
 from dpproof.accountant.numbers.inversion import check_least, first_step, neighbours
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
-from dpproof.accountant.privacy_loss.rare_jumps import Jumping, Parted, parted
+from dpproof.accountant.privacy_loss.rare_jumps import Parted, parted
 from dpproof.accountant.privacy_loss.saddle import (
+    MOST_NODES,
     Contour,
     Inapplicable,
     Line,
@@ -38,7 +39,10 @@ from dpproof.accountant.privacy_loss.saddle import (
 )
 from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair, infinite_mass, largest_loss
 
+Ends = tuple[float, float]
+Integral = Contour | Parted
 _RAREST = math.log(1e-300)
+_FEW_NODES, _NARROW = 1 << 14, 1e-7
 _FLATTEST = 0.25
 """The smallest distance between the line and the pole at 0, in units of 1 over the loss's standard deviation."""
 
@@ -54,10 +58,12 @@ def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
     def saddle(some: Parts) -> Line:
         return _away_from_pole(some, saddle_for_epsilon(some, float(epsilon)))
 
-    found = _integral(parts, saddle, lambda line: min(line.log_delta(float(epsilon)), -1e-9) if line else _RAREST)
-    high = found.delta(below)
-    low = high if below == above else found.delta(above)
-    return min(low[0], 1.0), min(high[1], 1.0)
+    def ends(found: Integral) -> Ends:
+        high = found.delta(below)
+        low = high if below == above else found.delta(above)
+        return min(low[0], 1.0), min(high[1], 1.0)
+
+    return _best(parts, saddle, lambda line: min(line.log_delta(float(epsilon)), -1e-9), _RAREST, ends)
 
 
 def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
@@ -71,23 +77,53 @@ def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
     def saddle(some: Parts) -> Line:
         return _away_from_pole(some, saddle_for_delta(some, min(goal, -1e-9)))
 
-    found = _integral(parts, saddle, lambda _: goal)
-    guess, wrong = _solve(found, found.line, goal)
-    if guess <= 0 and found.delta(0.0)[1] <= delta:
-        return 0.0, 0.0
-    return _below(found, max(guess, 0.0), wrong, delta), _above(found, max(guess, 0.0), wrong, delta)
+    def ends(found: Integral) -> Ends:
+        guess, wrong = _solve(found, found.line, goal)
+        if guess <= 0 and found.delta(0.0)[1] <= delta:
+            return 0.0, 0.0
+        return _below(found, max(guess, 0.0), wrong, delta), _above(found, max(guess, 0.0), wrong, delta)
+
+    return _best(parts, saddle, lambda _: goal, goal, ends)
 
 
-def _integral(parts: Parts, saddle: Callable[[Parts], Line], log_delta: Callable[[Line | None], float]) -> Contour | Parted:
-    """Return the inversion integral near the saddle point. If it decays too slowly, separate rare large losses."""
-    try:
-        line = saddle(parts)
-        return contour(parts, line, log_delta(line))
-    except Inapplicable:
-        jumping = [(part, count) for part, count in parts if isinstance(part, Jumping) and part.may_jump]
-        if len(jumping) < len(parts):
-            raise
-    return parted(jumping, saddle, log_delta)
+def _best(
+    parts: Parts,
+    saddle: Callable[[Parts], Line],
+    log_delta: Callable[[Line], float],
+    least: float,
+    ends: Callable[[Integral], Ends],
+) -> Ends:
+    """Return the first narrow answer: by one integral, by parts with and without rare jumps, or by more points.
+
+    ``least`` is a lower bound on the logarithm of delta. Bounds of several methods are combined.
+    """
+    jumping = [(part, count) for part, count in parts if getattr(part, "may_jump", False)]
+    few = _FEW_NODES if jumping else MOST_NODES
+    methods: list[Callable[[], Integral]] = [lambda: _whole(parts, saddle, log_delta, few)]
+    if len(jumping) == len(parts):
+        methods.append(lambda: parted(jumping, saddle, log_delta, least))
+    if few < MOST_NODES:
+        methods.append(lambda: _whole(parts, saddle, log_delta, MOST_NODES))
+    low, high, refused = 0.0, math.inf, Inapplicable("no method applies")
+    for method in methods:
+        try:
+            found = ends(method())
+        except Inapplicable as error:
+            refused = error
+            continue
+        low, high = max(low, found[0]), min(high, found[1])
+        if high - low <= _NARROW * high:
+            return low, high
+    if math.isinf(high):
+        raise refused
+    return low, high
+
+
+def _whole(
+    parts: Parts, saddle: Callable[[Parts], Line], log_delta: Callable[[Line], float], most: int
+) -> Contour:
+    line = saddle(parts)
+    return contour(parts, line, log_delta(line), most)
 
 
 def _away_from_pole(parts: Parts, line: Line) -> Line:
@@ -97,7 +133,7 @@ def _away_from_pole(parts: Parts, line: Line) -> Line:
     return line if line.c >= least else line_at(parts, least)
 
 
-def _solve(found: Contour | Parted, line: Line, goal: float) -> tuple[float, float]:
+def _solve(found: Integral, line: Line, goal: float) -> tuple[float, float]:
     """Return the place where the middle of the certified bounds meets the goal, and the uncertainty of the place.
 
     ``sign_change`` is not used, because the contour gives no information far from the saddle point, so there
@@ -120,7 +156,7 @@ def _solve(found: Contour | Parted, line: Line, goal: float) -> tuple[float, flo
     return epsilon, max(width / abs(slope), 4e-16 * abs(epsilon), 1e-320)
 
 
-def _above(found: Contour | Parted, guess: float, step: float, delta: Fraction) -> float:
+def _above(found: Integral, guess: float, step: float, delta: Fraction) -> float:
     """An epsilon at or above ``guess`` whose delta is certified to be at most ``delta``."""
     end = guess + 2.0**60 * step
     if (high := first_step(lambda epsilon: found.delta(epsilon)[1] <= delta, guess, step, end)) < end:
@@ -128,12 +164,11 @@ def _above(found: Contour | Parted, guess: float, step: float, delta: Fraction) 
     raise Inapplicable("no epsilon near the saddle point is certified to meet delta")
 
 
-def _below(found: Contour | Parted, guess: float, step: float, delta: Fraction) -> float:
+def _below(found: Integral, guess: float, step: float, delta: Fraction) -> float:
     """An epsilon at or below ``guess``, at least 0, whose delta is certified to be above ``delta``."""
     return first_step(lambda epsilon: found.delta(epsilon)[0] > delta, guess, -step, 0.0)
 
 
-Ends = tuple[float, float]
 Composition = Sequence[tuple[DominatingPair, int]]
 """Dominating pairs in one direction, each with the number of times it is composed."""
 _FARTHEST = Fraction(10**12)

@@ -108,9 +108,10 @@ def chernoff(lines: Sequence[Line], epsilon: float) -> float:
 
 Cuttable = Sequence[tuple[Jumping, int]]
 """Moment-generating functions that can be cut, each with its count."""
-_WIDTHS = (0.5, 0.25)
-_FAR_WIDTHS = (0.125, 0.02, 0.004, 0.0008)
-_TRIES = 7
+_WIDTHS = (0.25,)
+_FAR_WIDTHS = (0.125, 0.02, 0.004)
+_TRIES = 5
+_FEW_NODES = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -129,19 +130,19 @@ class Parted:
 
 
 def parted(
-    parts: Cuttable, saddle: Callable[[Cuttable], Line], log_delta: Callable[[Line | None], float]
+    parts: Cuttable, saddle: Callable[[Cuttable], Line], log_delta: Callable[[Line], float], least: float
 ) -> Parted:
     """Return the delta of a composition as a sum of parts.
 
     ``saddle`` returns a line of moment-generating functions near the saddle point, and ``log_delta`` the
-    logarithm of delta that is expected there. Jumps that are much rarer
+    logarithm of delta that is expected there, at least ``least``. Jumps that are much rarer
     than delta are dropped first. The weight of their cut is made steeper until it outweighs them on that line.
 
     Raises:
         Inapplicable: if this method has no answer.
     """
     for width in _FAR_WIDTHS:
-        bulk, rest = _without_far_jumps(parts, log_delta(None), width)
+        bulk, rest = _without_far_jumps(parts, least, width)
         try:
             line = saddle(bulk)
         except Inapplicable:
@@ -154,7 +155,7 @@ def parted(
 def _on_line(parts: Cuttable, line: Line, log_delta: float, rest: float) -> Parted:
     """Return the integral for all losses if it decays soon, and the integrals with and without jumps otherwise."""
     try:
-        return Parted(line, (contour(parts, line, log_delta),), rest)
+        return Parted(line, (contour(parts, line, log_delta, _FEW_NODES),), rest)
     except Inapplicable:
         return Parted(line, with_jumps(parts, line, log_delta), rest)
 
@@ -250,9 +251,9 @@ def _cuts(parts: Cuttable, line: Line, log_delta: float) -> list[SoftCut]:
         bulk = [(part.bulk(SoftCut(place, width)), times) for part, times in parts]
         return chernoff(_steeper(bulk, line.c, epsilon), epsilon) <= goal
 
-    found = []
+    found, most = [], min(part.cuts[0].place for part, _ in parts)
     for width in _WIDTHS:
-        place = last_where(lambda x, w=width: negligible(_short_place(x), w), 0.0, 64.0, close=0.02)[0]
+        place = last_where(lambda x, w=width: negligible(_short_place(x), w), 0.0, most, apart=0.25)[0]
         if place > 0:
             found.append(SoftCut(_short_place(place), width))
     return found
@@ -267,6 +268,6 @@ def _log_decay(parts: Cuttable, line: Line, cut: SoftCut, times: Floats) -> Floa
 
 def _points(parts: Cuttable, line: Line, cut: SoftCut, log_share: float, step: float) -> float:
     """Return the number of points after which the rest is proved to be below exp(log_share); infinite if unknown."""
-    times = np.geomspace(step, step * MOST_NODES, 100)
+    times = np.geomspace(step, step * MOST_NODES, 40)
     enough = _log_decay(parts, line, cut, times) - np.log(times) <= log_share
     return math.ceil(float(times[int(np.argmax(enough))]) / step) + 2 if enough.any() else math.inf

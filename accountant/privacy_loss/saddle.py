@@ -237,22 +237,28 @@ class Contour:
         return _exp(below + slack) + _exp(above + slack)
 
 
-def contour(parts: Parts, line: Line, log_delta: float) -> Contour:
+def contour(parts: Parts, line: Line, log_delta: float, most: int = MOST_NODES) -> Contour:
     """Return the inversion integral on ``line``, for the epsilons whose delta is about exp(``log_delta``).
 
     Raises:
-        Inapplicable: if the integral needs more points than allowed.
+        Inapplicable: if the integral needs more than ``most`` points.
     """
     others = others_of(parts, line)
     if not others:
         raise Inapplicable("the moment-generating function cannot be computed beyond the saddle point")
     step = short(2 * math.pi / period_of(line, others, log_delta))
     scale = line.log_mgf - line.c * line.saddle_epsilon()
-    count = math.ceil(_end(line, log_delta - scale - QUIET) / step) + 1
-    if count > MOST_NODES:
-        raise Inapplicable(f"the inversion integral needs {count} nodes, more than {MOST_NODES}")
+    ends = [(_end(line, log_delta - scale - QUIET, _log_decay), _log_decay)]
+    if ends[0][0] > _MANY_NODES * step:
+        ends.append((_end(line, log_delta - scale - QUIET, _log_beyond, 32), _log_beyond))
+    end, bound = min(ends, key=lambda found: found[0])
+    if math.isinf(end):
+        raise Inapplicable("the characteristic function is not proved to decay fast enough")
+    count = math.ceil(end / step) + 1
+    if count > most:
+        raise Inapplicable(f"the inversion integral needs {count} nodes, more than {most}")
     log_phi, error = values_of(parts, line.c, step, count)
-    last = float(_log_decay(line, np.array([step * count]))[0])
+    last = float(bound(line, np.array([step * count]))[0])
     cut = 1.01 * math.exp(last) / (math.pi * step * (count - 1))
     return Contour(line, step, log_phi, error, cut, others)
 
@@ -280,18 +286,29 @@ def period_of(line: Line, others: tuple[Line, ...], log_delta: float) -> float:
     return max((QUIET - log_delta) / line.c, above)
 
 
-def _end(line: Line, log_share: float) -> float:
-    """Return the first t of a geometric grid beyond which the integral is proved to be below exp(log_share)."""
-    times = np.geomspace(1 / math.sqrt(line.variance), 1e6 / math.sqrt(line.variance), 128)
-    enough = _log_decay(line, times) - np.log(times) <= log_share
-    if not enough.any():
-        raise Inapplicable("the characteristic function is not proved to decay fast enough")
-    return float(times[int(np.argmax(enough))])
+_MANY_NODES = 2000
+"""If layers of uniform distributions do not prove a decay within this many points, the second bound is tried."""
+
+
+def _end(line: Line, log_share: float, bound: Callable[[Line, Floats], Floats], places: int = 128) -> float:
+    """Return the first t of a geometric grid beyond which the integral is proved to be below exp(log_share).
+
+    The result is infinite if there is none.
+    """
+    times = np.geomspace(1 / math.sqrt(line.variance), 1e6 / math.sqrt(line.variance), places)
+    enough = bound(line, times) - np.log(times) <= log_share
+    return float(times[int(np.argmax(enough))]) if enough.any() else math.inf
 
 
 def _log_decay(line: Line, times: Floats) -> Floats:
     """Return the log of a bound on the composed phi at every frequency beyond each of ``times``."""
     return sum((decay(*tilt.uniform(), times) * count for tilt, count in line.tilts), 0 * times)
+
+
+def _log_beyond(line: Line, times: Floats) -> Floats:
+    """Return the log of a second bound on the composed phi beyond each of ``times``; see ``Tilted.beyond``."""
+    bounds = [(np.minimum(tilt.beyond(times), 0.0), count) for tilt, count in line.tilts if tilt.beyond]
+    return sum((found * count for found, count in bounds), 0 * times)
 
 
 def values_of(parts: Parts, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
