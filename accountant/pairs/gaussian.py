@@ -13,7 +13,7 @@ import flint
 
 from dpproof.accountant.guarantees.gaussian import normal_tail
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.numbers.enclosures import arb_of, exact
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
 from dpproof.accountant.numbers.normal import interval_masses
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, double, sampling_rate, within
 from dpproof.accountant.pairs.gaussian_moments import SubsampledGaussianCharacteristic
@@ -108,6 +108,17 @@ class SubsampledGaussian:
         mixed = (1 - rate) * without + rate * moved
         p, q = (mixed, without) if self.removes else (without, mixed)
         return (p - epsilon.exp() * q).max(flint.arb(0))
+
+    def divergence(self) -> float:
+        """Return an upper bound on the smaller of the two Kullback-Leibler divergences of the pair.
+
+        The divergence of the mixture from Q is at most log(1 + chi^2), and chi^2 is q^2 (e^(1/s^2) - 1). The
+        total variation distance of a composition does not depend on the direction, so both directions may
+        use this bound.
+        """
+        with precision(128):
+            spread = (1 / arb_of(exact(self.noise_multiplier)) ** 2).expm1()
+            return round_up((arb_of(exact(self.rate)) ** 2 * spread).log1p())
 
     @property
     def square(self) -> Fraction | None:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Protocol
 
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.guarantees.profile import Profile
@@ -23,7 +24,7 @@ from dpproof.accountant.numbers.enclosures import arb_of, bound_of, precision
 from dpproof.accountant.numbers.inversion import check_least, first_step, neighbours
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
-from dpproof.accountant.privacy_loss.rare_jumps import Parted, parted
+from dpproof.accountant.privacy_loss.rare_jumps import Parted, chernoff, parted
 from dpproof.accountant.privacy_loss.saddle import (
     MOST_NODES,
     Contour,
@@ -41,8 +42,18 @@ from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pai
 
 Ends = tuple[float, float]
 Integral = Contour | Parted
+
+
+class Saddle(Protocol):
+    """A function that returns a line near the saddle point."""
+
+    def __call__(self, parts: Parts, off: float = 0.0) -> Line:
+        """Return the line for parts; the estimate of log delta on it is wrong by about ``off``."""
+        ...
+
+
 _RAREST = math.log(1e-300)
-_FEW_NODES, _NARROW = 1 << 14, 1e-7
+_FEW_NODES, _NARROW, _FAR_OFF = 1 << 14, 1e-7, 2.0
 _FLATTEST = 0.25
 """The smallest distance between the line and the pole at 0, in units of 1 over the loss's standard deviation."""
 
@@ -55,7 +66,7 @@ def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
     """
     below, above = neighbours(epsilon)
 
-    def saddle(some: Parts) -> Line:
+    def saddle(some: Parts, _: float = 0.0) -> Line:
         return _away_from_pole(some, saddle_for_epsilon(some, float(epsilon)))
 
     def ends(found: Integral) -> Ends:
@@ -74,8 +85,8 @@ def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
     """
     goal = math.log(delta.numerator) - math.log(delta.denominator)
 
-    def saddle(some: Parts) -> Line:
-        return _away_from_pole(some, saddle_for_delta(some, min(goal, -1e-9)))
+    def saddle(some: Parts, off: float = 0.0) -> Line:
+        return _away_from_pole(some, saddle_for_delta(some, min(goal + off, -1e-9)))
 
     def ends(found: Integral) -> Ends:
         guess, wrong = _solve(found, found.line, goal)
@@ -88,7 +99,7 @@ def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
 
 def _best(
     parts: Parts,
-    saddle: Callable[[Parts], Line],
+    saddle: Saddle,
     log_delta: Callable[[Line], float],
     least: float,
     ends: Callable[[Integral], Ends],
@@ -99,15 +110,15 @@ def _best(
     """
     jumping = [(part, count) for part, count in parts if getattr(part, "may_jump", False)]
     few = _FEW_NODES if jumping else MOST_NODES
-    methods: list[Callable[[], Integral]] = [lambda: _whole(parts, saddle, log_delta, few)]
+    methods: list[Callable[[Saddle], Integral]] = [lambda line: _whole(parts, line, log_delta, few)]
     if len(jumping) == len(parts):
-        methods.append(lambda: parted(jumping, saddle, log_delta, least))
+        methods.append(lambda line: parted(jumping, line, log_delta, least))
     if few < MOST_NODES:
-        methods.append(lambda: _whole(parts, saddle, log_delta, MOST_NODES))
+        methods.append(lambda line: _whole(parts, line, log_delta, MOST_NODES))
     low, high, refused = 0.0, math.inf, Inapplicable("no method applies")
     for method in methods:
         try:
-            found = ends(method())
+            found = ends(_centred(method, saddle))
         except Inapplicable as error:
             refused = error
             continue
@@ -117,6 +128,21 @@ def _best(
     if math.isinf(high):
         raise refused
     return low, high
+
+
+def _centred(method: Callable[[Saddle], Integral], saddle: Saddle) -> Integral:
+    """Return the integral of a method. If its line is far from the saddle point, take the line that corrects this."""
+    found = method(saddle)
+    for _ in range(2):
+        here = found.line.saddle_epsilon()
+        low, high = found.delta(here) if here > 0 else (0.0, 0.0)
+        if low <= 0:
+            break
+        off = found.line.log_delta(here) - math.log(low / 2 + high / 2)
+        if abs(off) < _FAR_OFF:
+            break
+        found = method(lambda parts, off=off: saddle(parts, off))
+    return found
 
 
 def _whole(
@@ -210,7 +236,11 @@ class PrivacyLoss(Profile):
             check_least(target)
         if any(infinite_mass(parts)[0] > target for parts in self._merged):
             return Bound(math.inf, math.inf)
-        return self._largest(lambda parts: _epsilon(parts, target))
+        low, high = 0.0, 0.0
+        for parts in self._merged:
+            found = _epsilon(parts, target, low)
+            low, high = max(low, found[0]), max(high, found[1])
+        return Bound(low, high)
 
     def _largest(self, ask: Callable[[Composition], Ends]) -> Bound:
         ends = [ask(parts) for parts in self._merged]
@@ -246,7 +276,8 @@ def _delta(parts: Composition, epsilon: Fraction) -> Ends:
     )
 
 
-def _epsilon(parts: Composition, delta: Fraction) -> Ends:
+def _epsilon(parts: Composition, delta: Fraction, known: float) -> Ends:
+    """Return bounds on the epsilon of one composition. An upper bound of ``known`` is narrow enough."""
     if not parts:
         return 0.0, 0.0
     most = largest_loss(parts) if infinite_mass(parts)[1] <= delta else (0.0, math.inf)
@@ -257,18 +288,49 @@ def _epsilon(parts: Composition, delta: Fraction) -> Ends:
     if (gaussian := _as_one_gaussian(parts)) is not None:
         found = gaussian.epsilon(delta)
         return found.lower, found.upper
-    low, high = _epsilon_by_routes(parts, delta)
+    if _never_far(parts, delta):
+        return 0.0, 0.0
+    low, high = _epsilon_by_routes(parts, delta, known)
     return min(low, most[1]), min(high, most[1])
 
 
-def _epsilon_by_routes(parts: Composition, delta: Fraction) -> Ends:
+def _never_far(parts: Composition, delta: Fraction) -> bool:
+    """Whether Pinsker's inequality proves that delta at epsilon 0, the total variation distance, is small enough."""
+    bounds = [(getattr(pair, "divergence", None), count) for pair, count in parts]
+    known = [bound() * count for bound, count in bounds if bound is not None]
+    return len(known) == len(bounds) and math.fsum(known) / 2 * (1 + 1e-12) <= delta * delta
+
+
+def _by_chernoff(parts: Composition, delta: Fraction, known: float) -> Ends:
+    """Return (0, ``known``) if Chernoff's bound proves that the delta at ``known`` is at most ``delta``.
+
+    Raises:
+        Inapplicable: if it does not.
+    """
+    some = _characteristics(parts)
+    line = saddle_for_epsilon(some, known)
+    log_delta = math.log(delta.numerator) - math.log(delta.denominator)
+    if known > 0 and chernoff([line], known) <= log_delta - 1e-9 * (1 + abs(log_delta)):
+        return 0.0, known
+    raise Inapplicable("Chernoff's bound does not prove that another direction has a larger epsilon")
+
+
+def _epsilon_by_routes(parts: Composition, delta: Fraction, known: float) -> Ends:
     if (only := _only(parts)) is not None:
         return epsilon_of_pair(only, delta)
     return _first_route(
-        lambda: epsilon_by_inversion(_characteristics(parts), delta),
+        lambda: _by_inversion_or(parts, delta, known),
         lambda: epsilon_by_grid(parts, delta),
         lambda: coarse_epsilon(parts, _characteristics(parts), delta),
     )
+
+
+def _by_inversion_or(parts: Composition, delta: Fraction, known: float) -> Ends:
+    """Return the answer of the inversion, or (0, ``known``) if that is proved."""
+    try:
+        return epsilon_by_inversion(_characteristics(parts), delta)
+    except Inapplicable:
+        return _by_chernoff(parts, delta, known)
 
 
 def _as_one_gaussian(parts: Composition) -> GaussianDP | None:
