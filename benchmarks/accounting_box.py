@@ -15,6 +15,7 @@ import random
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from benchmarks.timing import measured
 from dpproof.accountant.claims.adjacency import Adjacency
@@ -94,7 +95,7 @@ def table(answers: Sequence[Answer]) -> str:
         "| sampling rate | points | width <= 1e-6 | width <= 1e-3 | infinite or refused | width 50 % | 95 % | 99 % "
         f"| below {FAST} s | seconds 50 % | 95 % | 99 % |\n" + "|---" * 12 + "|"
     )
-    ranges = list(zip(RATES, RATES[1:], strict=False))
+    ranges = list(pairwise(RATES))
     rows = [(f"{a:.0e} to {b:.0e}", [x for x in answers if a <= x.point.rate < b]) for a, b in ranges]
     return "\n".join([head, *(_row(name, some) for name, some in [*rows, ("all", list(answers))] if some)])
 

@@ -209,7 +209,9 @@ def _blocks(tilting: Tilting) -> Blocks:
     masses = np.concatenate(([first], upper, [last])) - _log_least_sum(lower)
     share, down = _shares(tilting, edges)
     least, most = np.append(0.0, down), np.append(share, 1.0)
-    even = np.append(np.clip(0.5, least, most)[:-1], 1.0)
+    even = np.clip(0.5, least, most)
+    if tilting.negative:  # up to an angle of pi/2, |1 - q + q e^(w + i turn)| grows in y
+        even[-1] = np.clip(0.5, down[-1], share[-1])
     return Blocks(edges, masses, least, most, even)
 
 
@@ -237,10 +239,8 @@ def _log_masses(tilting: Tilting, edges: Floats, more: float = 0.0) -> tuple[Flo
     bend = max(power, 0.0) / sigma**2 * np.minimum(share[1:], 0.25) - 1
     upper = value[:-1] + np.maximum(slope, 0.0) * widths + np.log(widths + more)
     lower = np.minimum(value[:-1], value[1:]) - np.maximum(bend, 0.0) * widths**2 / 8 + np.log(widths)
-    least_loss = max(loss[0], power * math.log1p(-rate)) if rate < 1 else loss[0]
     outside = math.log(1 / _FARTHEST + more)
-    last_loss = loss[-1] if power >= 0 else least_loss  # |1 - q + q e^(w + i turn)| is at least 1 - q
-    first, last = least_loss - edges[0] ** 2 / 2, last_loss - edges[-1] ** 2 / 2 + kept[-1]
+    first, last = value[0] - kept[0], value[-1]
     rounding = 1e-6 + 1e-14 * (np.abs(loss) + edges * edges + np.abs(kept))
     between = np.maximum(rounding[:-1], rounding[1:])
     ends = first + outside + rounding[0], last + outside + rounding[-1]
