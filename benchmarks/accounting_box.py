@@ -101,7 +101,9 @@ def table(answers: Sequence[Answer]) -> str:
 
 
 def _row(name: str, answers: Sequence[Answer]) -> str:
-    widths, seconds = (sorted(values) for values in zip(*((x.width, x.seconds) for x in answers), strict=True))
+    widths, seconds = (
+        sorted(values) for values in zip(*((x.width, x.seconds) for x in answers), strict=True)
+    )
     cells = [
         name,
         f"{len(answers)}",

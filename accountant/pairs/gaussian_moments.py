@@ -107,14 +107,14 @@ class _Line:
 
     def _cut_off(self) -> None:
         """Multiply the density by the weight of the bulk, and keep the mass of the jumps and its error."""
-        self.kept, masses, wrong = 0.0 * self.y, [0.0], 0.0
+        self.kept, masses, wrong = np.zeros_like(self.y), [0.0], 0.0
         for cut in self.cuts:
             kept, error = cut.log_bulk(self.y)
             self.base_error = self.base_error + error + EPS * np.abs(self.base + kept)
             self.base, self.kept = self.base + kept, self.kept + kept
-            log_mass, error = _log_jump_mass(self.rate, self.sigma, cut)
+            log_mass, log_error = _log_jump_mass(self.rate, self.sigma, cut)
             masses.append(math.exp(log_mass))
-            wrong += 1.01 * masses[-1] * (float(error) + 8 * EPS)
+            wrong += 1.01 * masses[-1] * (log_error + 8 * EPS)
         self.jumps, doubt = math.fsum(masses), math.fsum(masses) - max(masses)
         self.jumps_error = wrong + 1.01 * doubt
 

@@ -1,4 +1,4 @@
-"""The privacy loss of a Poisson-sampled Gaussian as a function of the output, and a soft cut between small and large losses.
+"""The privacy loss of a Poisson-sampled Gaussian as a function of the output, with soft cuts between losses.
 
 Let y be the output in standard deviations, w = y/sigma - 1/(2 sigma^2) and l(y) = log(1 - q + q e^w), where q
 is the sampling rate. Then sigma l'(y) = p(y) with p = q e^w/(1 - q + q e^w), the sampled share of the density

@@ -85,7 +85,7 @@ class Tilting:
         return found if self.cuts else max((step, alias), found)
 
     def log_beyond(self, times: Floats, cut: SoftCut | None = None) -> Floats:
-        """Return logarithms of bounds on |int phi chi e^(s l)| over int phi e^(power l), for t beyond each of ``times``.
+        """Return logs of bounds on |int phi chi e^(s l)| over int phi e^(power l), for t beyond each of ``times``.
 
         The weight chi is that of the jumps of ``cut``, or 1. The path of integration moves to Im y = a, where
         the size of e^(i t l) is exp(-t times the angle), which falls in t. The best of several a is taken.
@@ -144,7 +144,7 @@ class Blocks:
         return np.array([_log_sum(fixed - t * angles).min() for t in times])
 
     def _log_moved(self, a: Floats, tilting: Tilting) -> Floats:
-        """Return the logarithms of the masses that the blocks have on the lines Im y = a at t = 0, without exp(a^2/2)."""
+        """Return the logarithms of the masses of the blocks on the lines Im y = a at t = 0, without exp(a^2/2)."""
         found = self.log_masses + self._log_cuts(a, tilting.cuts)
         if tilting.negative:
             shrunk = 4 * self.even * (1 - self.even) * np.sin((a / tilting.sigma)[:, None] / 2) ** 2
@@ -152,7 +152,7 @@ class Blocks:
         return np.asarray(found)
 
     def _weights(self, cut: SoftCut) -> tuple[Floats, Floats]:
-        """Return logarithms of the bulk's weight at the lower ends of the blocks, and of the jumps' at the upper ends."""
+        """Return logs of the bulk's weight at the lower ends of the blocks, and of the jumps' at the upper ends."""
         return np.append(0.0, cut.log_bulk(self.edges)[0]), np.append(cut.log_jumps(self.edges)[0], 0.0)
 
     def _log_cuts(self, a: Floats, cuts: Sequence[SoftCut]) -> Floats:
@@ -188,7 +188,9 @@ def _edges(tilting: Tilting) -> Floats:
     low = low_end(tilting.rate, tilting.sigma, tilting.negative, _FARTHEST)
     high = _FARTHEST + max(tilting.power / tilting.sigma, 0.0)
     count = math.ceil(math.log(high / _FARTHEST) / 0.03) + 1
-    coarse = edges = np.concatenate((np.linspace(-low, _FARTHEST, 200)[:-1], np.geomspace(_FARTHEST, high, count)))
+    coarse = edges = np.concatenate(
+        (np.linspace(-low, _FARTHEST, 200)[:-1], np.geomspace(_FARTHEST, high, count))
+    )
     for _ in range(_PASSES):
         upper, lower, _, _ = _log_masses(tilting, edges)
         some = np.flatnonzero(upper > _log_least_sum(lower) - _SEEN)

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
 
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.guarantees.profile import Profile
@@ -24,7 +23,7 @@ from dpproof.accountant.numbers.enclosures import arb_of, bound_of, precision
 from dpproof.accountant.numbers.inversion import check_least, first_step, neighbours
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
-from dpproof.accountant.privacy_loss.rare_jumps import Parted, chernoff, parted
+from dpproof.accountant.privacy_loss.rare_jumps import Jumping, Parted, chernoff, parted
 from dpproof.accountant.privacy_loss.saddle import (
     MOST_NODES,
     Contour,
@@ -42,16 +41,10 @@ from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pai
 
 Ends = tuple[float, float]
 Integral = Contour | Parted
-
-
-class Saddle(Protocol):
-    """A function that returns a line near the saddle point."""
-
-    def __call__(self, parts: Parts, off: float = 0.0) -> Line:
-        """Return the line for parts; the estimate of log delta on it is wrong by about ``off``."""
-        ...
-
-
+Saddle = Callable[[Parts, float], Line]
+"""A function that returns a line near the saddle point. The number is by how much its log delta is misjudged."""
+Method = Callable[[Callable[[Parts], Line]], Integral]
+"""A method of inversion: from a function that chooses the line to the integral."""
 _RAREST = math.log(1e-300)
 _FEW_NODES, _NARROW, _FAR_OFF = 1 << 14, 1e-7, 2.0
 _FLATTEST = 0.25
@@ -66,7 +59,7 @@ def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
     """
     below, above = neighbours(epsilon)
 
-    def saddle(some: Parts, _: float = 0.0) -> Line:
+    def saddle(some: Parts, _: float) -> Line:
         return _away_from_pole(some, saddle_for_epsilon(some, float(epsilon)))
 
     def ends(found: Integral) -> Ends:
@@ -85,7 +78,7 @@ def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
     """
     goal = math.log(delta.numerator) - math.log(delta.denominator)
 
-    def saddle(some: Parts, off: float = 0.0) -> Line:
+    def saddle(some: Parts, off: float) -> Line:
         return _away_from_pole(some, saddle_for_delta(some, min(goal + off, -1e-9)))
 
     def ends(found: Integral) -> Ends:
@@ -108,9 +101,9 @@ def _best(
 
     ``least`` is a lower bound on the logarithm of delta. Bounds of several methods are combined.
     """
-    jumping = [(part, count) for part, count in parts if getattr(part, "may_jump", False)]
+    jumping = [(part, count) for part, count in parts if isinstance(part, Jumping) and part.may_jump]
     few = _FEW_NODES if jumping else MOST_NODES
-    methods: list[Callable[[Saddle], Integral]] = [lambda line: _whole(parts, line, log_delta, few)]
+    methods: list[Method] = [lambda line: _whole(parts, line, log_delta, few)]
     if len(jumping) == len(parts):
         methods.append(lambda line: parted(jumping, line, log_delta, least))
     if few < MOST_NODES:
@@ -130,9 +123,9 @@ def _best(
     return low, high
 
 
-def _centred(method: Callable[[Saddle], Integral], saddle: Saddle) -> Integral:
+def _centred(method: Method, saddle: Saddle) -> Integral:
     """Return the integral of a method. If its line is far from the saddle point, take the line that corrects this."""
-    found = method(saddle)
+    found = method(lambda parts: saddle(parts, 0.0))
     for _ in range(2):
         here = found.line.saddle_epsilon()
         low, high = found.delta(here) if here > 0 else (0.0, 0.0)
@@ -141,8 +134,12 @@ def _centred(method: Callable[[Saddle], Integral], saddle: Saddle) -> Integral:
         off = found.line.log_delta(here) - math.log(low / 2 + high / 2)
         if abs(off) < _FAR_OFF:
             break
-        found = method(lambda parts, off=off: saddle(parts, off))
+        found = method(_moved(saddle, off))
     return found
+
+
+def _moved(saddle: Saddle, off: float) -> Callable[[Parts], Line]:
+    return lambda parts: saddle(parts, off)
 
 
 def _whole(

@@ -84,7 +84,9 @@ class WithJumps:
         inexact = 1.01 * (other.log_mgf_error + own.log_mgf_error) + 1e-15
         value -= share * less
         error += 1.01 * (share * wrong + share * abs(less) * inexact + self.whole.cut) + 1e-15 * abs(value)
-        return self.whole.scaled(value - error - self.whole.alias(epsilon), max(value + error, 1e-300), epsilon)
+        return self.whole.scaled(
+            value - error - self.whole.alias(epsilon), max(value + error, 1e-300), epsilon
+        )
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def chernoff(lines: Sequence[Line], epsilon: float) -> float:
 
 Cuttable = Sequence[tuple[Jumping, int]]
 """Moment-generating functions that can be cut, each with its count."""
-_WIDTHS = (0.25,)
+_NEAR_WIDTH = 0.25
 _FAR_WIDTHS = (0.125, 0.02, 0.004)
 _TRIES = 5
 _FEW_NODES = 1 << 14
@@ -205,11 +207,8 @@ def with_jumps(parts: Cuttable, line: Line, log_delta: float) -> tuple[WithJumps
         raise Inapplicable("the moment-generating function cannot be computed beyond the saddle point")
     step = short(2 * math.pi / period_of(line, others, log_delta))
     share = log_delta - (line.log_mgf - line.c * line.saddle_epsilon()) - QUIET
-    count, cut = min(
-        ((_points(parts, line, cut, share, step), cut) for cut in _cuts(parts, line, log_delta)),
-        default=(math.inf, None),
-        key=lambda found: found[0],
-    )
+    cut = _near_cut(parts, line, log_delta)
+    count = _points(parts, line, cut, share, step) if cut else math.inf
     if cut is None or count > MOST_NODES:
         raise Inapplicable(f"the inversion integral with jumps needs {count} nodes, more than {MOST_NODES}")
     points = int(count)
@@ -243,20 +242,17 @@ def _steeper(parts: Cuttable, c: float, epsilon: float) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def _cuts(parts: Cuttable, line: Line, log_delta: float) -> list[SoftCut]:
-    """Return, for each width, the cut that is farthest out while the part without jumps is negligible."""
+def _near_cut(parts: Cuttable, line: Line, log_delta: float) -> SoftCut | None:
+    """Return the cut that is farthest out while the part without jumps is negligible; None if there is none."""
     epsilon, goal = 0.99 * line.saddle_epsilon(), log_delta - QUIET
 
-    def negligible(place: float, width: float) -> bool:
-        bulk = [(part.bulk(SoftCut(place, width)), times) for part, times in parts]
+    def negligible(place: float) -> bool:
+        bulk = [(part.bulk(SoftCut(_short_place(place), _NEAR_WIDTH)), times) for part, times in parts]
         return chernoff(_steeper(bulk, line.c, epsilon), epsilon) <= goal
 
-    found, most = [], min(part.cuts[0].place for part, _ in parts)
-    for width in _WIDTHS:
-        place = last_where(lambda x, w=width: negligible(_short_place(x), w), 0.0, most, apart=0.25)[0]
-        if place > 0:
-            found.append(SoftCut(_short_place(place), width))
-    return found
+    most = min(part.cuts[0].place for part, _ in parts)
+    place = _short_place(last_where(negligible, 0.0, most, apart=0.25)[0])
+    return SoftCut(place, _NEAR_WIDTH) if place > 0 else None
 
 
 def _log_decay(parts: Cuttable, line: Line, cut: SoftCut, times: Floats) -> Floats:

@@ -384,13 +384,16 @@ def coarse_epsilon(
     ``pairs`` and ``parts`` are those of ``coarse_delta``.
     """
     goal = math.log(delta.numerator) - math.log(delta.denominator)
-    ends = [(line.log_mgf + line.log_mgf_error + chernoff_factor(line.c) - goal, line.c) for line in _lines(parts)]
+    ends = [
+        (line.log_mgf + line.log_mgf_error + chernoff_factor(line.c) - goal, line.c) for line in _lines(parts)
+    ]
     high = min((max(value + 1e-9 * (1 + abs(value)), 0.0) / c for value, c in ends), default=math.inf)
     low = max(epsilon_of_pair(pair, delta)[0] for pair, _ in pairs)
     return low, max(high * (1 + 1e-12), low)
 
 
 def chernoff_factor(c: float) -> float:
+    """Return the logarithm of the largest value of (1 - exp(-x))^+ exp(-c x), which is c^c/(1 + c)^(1 + c)."""
     return c * math.log(c / (1 + c)) - math.log1p(c)
 
 
