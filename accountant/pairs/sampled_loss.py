@@ -65,6 +65,19 @@ def low_end(rate: float, sigma: float, negative: float, reach: float = REACH) ->
     return reach + negative / sigma * float(sampled_share(rate, sigma, np.array([-reach]))[0])
 
 
+def high_end(rate: float, sigma: float, power: float) -> float:
+    """Return a number above 0 from which on the terms phi e^(power l) fall by ``REACH`` per unit of y (logarithmic).
+
+    The power is above 0. The number is the first of a list after which y_k - REACH >= power/sigma p(y_(k+1))
+    up to the end of the list. Beyond the end, p <= 1 is enough.
+    """
+    pull = power / sigma
+    points = REACH + pull * np.geomspace(min(0.1 / pull, 0.5), 1.0, 500)
+    falling = points[:-1] - REACH >= pull * sampled_share(rate, sigma, points[1:])
+    rising = np.flatnonzero(~falling)
+    return float(points[rising[-1] + 1 if len(rising) else 0])
+
+
 def sampled_share(rate: float, sigma: float, y: Floats) -> Floats:
     """Return a number that is at least q e^w/(1 - q + q e^w), and above it by less than a millionth of it."""
     if rate == 1:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.pairs.base import Floats
-from dpproof.accountant.pairs.sampled_loss import REACH, SoftCut, log_ratio, low_end, sampled_share
+from dpproof.accountant.pairs.sampled_loss import REACH, SoftCut, high_end, log_ratio, low_end, sampled_share
 
 _QUIET = 72.0
 """The steps are chosen so that the trapezoidal rule's relative error is at most about 2 exp(-72) = 1e-31."""
@@ -46,9 +46,12 @@ class Tilting:
         low = low_end(self.rate, self.sigma, self.negative)
         if self.power <= 0:
             return low, REACH, 0.1 - REACH * REACH / 2 + self.power * self._loss(REACH)
+        if not self.cuts:
+            high = high_end(self.rate, self.sigma, self.power)
+            return low, high, 0.1 - high * high / 2 + self.power * self._loss(high)
         edges = self.blocks.edges
         beyond, shares = _log_tails(self, edges)
-        least = max(1 / self.sigma + REACH + 1 if self.cuts else 0.0, 1 / self.sigma, REACH)
+        least = 1 / self.sigma + REACH
         far = (edges >= least) & (shares <= -_QUIET - 10)
         place = int(np.argmax(far)) if far.any() else len(edges) - 1
         return low, float(edges[place]), float(beyond[place])

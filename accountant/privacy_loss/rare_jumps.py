@@ -111,6 +111,7 @@ def chernoff(lines: Sequence[Line], epsilon: float) -> float:
 Cuttable = Sequence[tuple[Jumping, int]]
 """Moment-generating functions that can be cut, each with its count."""
 _NEAR_WIDTH = 0.25
+_FACTORS = (1.05, 1.1, 1.2, 1.4, 2.5)
 _FAR_WIDTHS = (0.125, 0.02, 0.004)
 _TRIES = 5
 _FEW_NODES = 1 << 14
@@ -202,7 +203,7 @@ def with_jumps(parts: Cuttable, line: Line, log_delta: float) -> tuple[WithJumps
     Raises:
         Inapplicable: if the integral needs more points than allowed.
     """
-    others = others_of(parts, line)
+    others = others_of(parts, line, _FACTORS)
     if not others:
         raise Inapplicable("the moment-generating function cannot be computed beyond the saddle point")
     step = short(2 * math.pi / period_of(line, others, log_delta))

@@ -169,7 +169,7 @@ def _solve(gap: Callable[[float], float], low: float, high: float) -> float:
 QUIET = 30.0
 """Aliasing and truncation are made smaller than exp(-30) = 1e-13 of delta."""
 MOST_NODES = 1 << 17
-_FACTORS = (1.05, 1.1, 1.2, 1.4, 2.5)
+_FACTORS = (1.4, 2.5)
 
 
 @dataclass(frozen=True)
@@ -263,10 +263,10 @@ def contour(parts: Parts, line: Line, log_delta: float, most: int = MOST_NODES) 
     return Contour(line, step, log_phi, error, cut, others)
 
 
-def others_of(parts: Parts, line: Line) -> tuple[Line, ...]:
+def others_of(parts: Parts, line: Line, factors: Sequence[float] = _FACTORS) -> tuple[Line, ...]:
     """Return lines at larger c, within the range where the moment-generating function is known."""
     found: list[Line] = []
-    for factor in _FACTORS:
+    for factor in factors:
         try:
             found.append(line_at(parts, line.c * factor))
         except Inapplicable:

@@ -192,9 +192,11 @@ def test_parts_multiply_in_any_grouping():
     assert max(whole[0], split[0]) <= min(whole[1], split[1])
 
 
-def test_a_single_composition_is_refused():
-    with pytest.raises(Inapplicable):
-        epsilon_by_inversion([(Loss(1.0, 1.0, True), 1)], Fraction("1e-6"))
+def test_a_single_composition_encloses_the_closed_form():
+    low, high = epsilon_by_inversion([(Loss(1.0, 1.0, True), 1)], Fraction("1e-6"))
+    with precision(200):
+        ends = [gaussian_delta(Fraction(1), Fraction(end)) for end in (low, high)]
+        assert ends[0] > arb_of(Fraction("1e-6")) >= ends[1]
 
 
 def delta(mu, epsilon):
