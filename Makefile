@@ -24,7 +24,7 @@ check: $(CORE)
 
 # The fast tier: every kind of promise once. A line says what is skipped because an extra is missing.
 test: $(CORE)
-	$(BIN)/pytest -m "not slow" -n 2 --doctest-ignore-import-errors $(ARGS)
+	$(BIN)/pytest -m "not slow" -n 2 --dist loadfile --doctest-ignore-import-errors $(ARGS)
 
 # Everything: all extras, statistical and exhaustive runs, damaged certificates, the blocks of the documentation, Coq.
 test-all: setup
@@ -45,13 +45,16 @@ campaign: setup
 	$(BIN)/python -m benchmarks.soundness.rounded_noise
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.soundness $(ARGS)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.audits $(AUDIT_ARGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/dpproof benchmark --out docs/experiments --repeat 0.01
 
 # Coq proves the claims a second time. Without coqc and its Interval library this fails, unless COQ_OPTIONAL=1 is set.
 coq: setup
 	$(BIN)/python -m dpproof.proofs_check.coq $(ARGS)
 
-# The generated pages, then the site in build/site, warnings being errors; its code blocks run in the tests.
+# Scores and plots of recorded runs, the generated pages, then the site in build/site, warnings being errors. The code
+# blocks of the site run in the tests.
 docs: setup
+	$(BIN)/python -m dpproof.reproduction
 	$(BIN)/python -m dpproof.report.pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 

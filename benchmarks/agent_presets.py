@@ -17,26 +17,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from dpproof.mechanisms.agents.agent import Agent
-from dpproof.mechanisms.agents.learner import Path
 from dpproof.mechanisms.agents.making import agent
+from dpproof.mechanisms.agents.playing import regrets
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.private_ucb.constants import Constants
+from dpproof.reproduction.suite.problems import garnet
 
 EPSILON = {"rewards-only": 1, "replace": 5}
-
-
-def garnet(states: int, actions: int, branches: int, horizon: int, seed: int) -> TabularMDP:
-    """Return a random MDP in which every state and action has some random next states, and few rewards."""
-    rng = np.random.default_rng(seed)
-    transitions = np.zeros((states, actions, states))
-    for s, a in np.ndindex(states, actions):
-        transitions[s, a, rng.choice(states, branches, replace=False)] = rng.dirichlet(np.ones(branches))
-    rewards = np.where(rng.random((states, actions)) < 0.2, rng.random((states, actions)), 0.0)
-    return TabularMDP(transitions, rewards, horizon)
 
 
 def lock(states: int, horizon: int, slip: float) -> TabularMDP:
@@ -86,24 +76,6 @@ def suite() -> Mapping[str, TabularMDP]:
     }
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator] # numba has no types
-def walk(sums: Any, weights: Any, s: int, rng: Any, states: Any, actions: Any) -> None:
-    """Play one episode of a policy."""
-    states[0] = s
-    for h in range(actions.size):
-        u, total, a = rng.random(), 0.0, 0
-        while a < weights.shape[2] - 1:
-            total += weights[h, s, a]
-            if u < total:
-                break
-            a += 1
-        u, j = rng.random(), 0
-        while sums[s, a, j] <= u and j < sums.shape[2] - 1:
-            j += 1
-        actions[h], s = a, j
-        states[h + 1] = s
-
-
 def made(name: str, mdp: TabularMDP, episodes: int, relation: str, seed: int, **more: Any) -> Agent:
     """Return an agent for a known environment, with its possible transitions declared."""
     possible = {
@@ -116,25 +88,6 @@ def made(name: str, mdp: TabularMDP, episodes: int, relation: str, seed: int, **
             delta="1e-6", adjacency=relation, reward_range=(0, 1), support=possible, seed=seed,
             **{"epsilon": EPSILON[relation], **more},
         )  # fmt: skip
-
-
-def regret(one: Agent, mdp: TabularMDP, rng: np.random.Generator) -> float:
-    """Return the regret of a whole run: exact values of the policies, at every change or every 50th user."""
-    best, total, value, last = mdp.optimal_values()[0, mdp.start], 0.0, 0.0, None
-    sums, learner = mdp.transitions.cumsum(axis=2), one._learner
-    states, actions = np.empty(mdp.horizon + 1, np.int64), np.empty(mdp.horizon, np.int64)
-    for k in range(one.task.episodes):
-        learner.begin()
-        weights = learner.for_user()
-        if weights is not last and (last is None or "po" not in one.name or k % 50 == 0):
-            table = weights.astype(np.float64)
-            value = mdp.policy_values(table / table.sum(axis=2, keepdims=True))[0, mdp.start]
-        last = weights
-        total += best - value
-        walk(sums, weights, mdp.start, rng, states, actions)
-        path = Path(states.copy(), actions.copy(), mdp.rewards[states[:-1], actions])
-        learner.see(learner.sent(path))
-    return float(total)
 
 
 def never(mdp: TabularMDP) -> float:
@@ -151,7 +104,9 @@ def tune(name: str, relation: str, episodes: int = 8000) -> None:
             width=width, error=0, shift=0, remaining=True, threshold=threshold, learning_rate=rate
         )
         found = [
-            regret(made(name, mdp, episodes, relation, 1, constants=constants), mdp, np.random.default_rng(2))
+            regrets(
+                made(name, mdp, episodes, relation, 1, constants=constants), mdp, np.random.default_rng(2)
+            ).sum()
             / (episodes * never(mdp))
             for mdp in suite().values()
         ]
@@ -162,11 +117,11 @@ def river(name: str, relation: str, epsilon: float, runs: int) -> None:
     """Print mean, standard error, quantiles and maximum of the regret on RiverSwim, K = 20,000."""
     mdp, begun = river_swim(), time.time()
     found = [
-        regret(
+        regrets(
             made(name, mdp, 20_000, relation, 2 * seed, epsilon=epsilon),
             mdp,
             np.random.default_rng(2 * seed + 1),
-        )
+        ).sum()
         for seed in range(runs)
     ]
     low, middle, high = np.quantile(found, (0.1, 0.5, 0.9))

@@ -9,6 +9,10 @@ episodes, and scaled as if their time were linear in the episodes. Without priva
 draws noise in number as the logarithm of those before, under LDP it sums all noise so far: there the
 linear scaling is a lower bound, in its favour. It pools its counts over the steps, so that our pooled rows
 are like for like; the rows per step have H times the counters.
+
+Both sides draw Laplace noise from numpy's generators in floating point: a simulation, whose released bits no
+guarantee covers. The rows of agents are runs that may be deployed: integer noise that is exact to the bit, from the
+operating system's entropy, and users who act one by one in a Gymnasium environment in Python, which is timed with them.
 """
 
 from __future__ import annotations
@@ -21,15 +25,21 @@ import statistics
 import sys
 import time
 import tracemalloc
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.timing import compile_seconds, cpu_seconds
+from dpproof import agent
 from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
+from dpproof.mechanisms.agents.agent import Agent
+from dpproof.mechanisms.agents.making import SwampedWarning
 from dpproof.mechanisms.counting.streaming import StreamingTree
+from dpproof.mechanisms.environments.gym import TabularEnv
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
 from dpproof.mechanisms.rl.private_ucb.constants import TUNED
@@ -49,6 +59,11 @@ _TARGETS = {
     ("LDP", True): 100,
     ("JDP", False): 10,
     ("LDP", False): 10,
+}
+_SAMPLERS = {
+    "none": "no noise",
+    "JDP": "Laplace noise from numpy's generator, a simulation",
+    "LDP": "Laplace noise from numpy's generator, a simulation",
 }
 _AGENTS = {"none": "", "JDP": "_JDP", "LDP": "_LDP"}
 _LEARNERS: dict[str, Any] = {"VI": PrivateUCBVI, "PO": PrivateUCBPO}
@@ -105,14 +120,40 @@ def rows() -> list[dict[str, Any]]:
                 note = f"{PEER_EPISODES} episodes, median of 3, scaled"
                 table.append({"name": f"PrivateTabularRL {agent}", "seconds": theirs, "note": note})
             table += [_row(algorithm, privacy, pooled, theirs) for pooled in (True, False)]
+            if privacy == "JDP":
+                table.append(_agent_row(f"private-ucb-{algorithm.lower()}", theirs))
     return table
+
+
+def _agent(algorithm: str) -> Agent:
+    """A private agent without a seed, with the counters and the sampler that it chooses itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SwampedWarning)
+        return agent(
+            algorithm, observations=STATES, actions=ACTIONS, episodes=EPISODES, horizon=HORIZON, epsilon=1,
+            delta="1e-5", adjacency="replace", reward_range=(0, 1),
+        )  # fmt: skip
+
+
+def _agent_row(algorithm: str, theirs: float | None) -> dict[str, Any]:
+    """The row of the agent whose algorithm is PrivateTabularRL's with JDP. The first run compiles."""
+    env, runs = TabularEnv(river_swim(STATES, HORIZON)), [_agent(algorithm) for _ in range(4)]
+    _, *timed = [cpu_seconds(lambda one=one: one.train(env)) for one in runs]
+    ours, (counts,) = statistics.median(timed), runs[0].promise.releases
+    if not isinstance(counts, BatchedCountsParameters):
+        raise TypeError(f"{algorithm} has other counters: {counts}")
+    drawn = f"exact rounded {counts.noise} noise from os.urandom on {counts.counter} counters"
+    notes = ["pooled", f"median of {len(timed)}", drawn, "users one by one in Python"]
+    if theirs is not None:
+        notes.append(f"ratio {theirs / ours:.1f}, no target")
+    return {"name": f"agent {algorithm}", "seconds": ours, "note": "; ".join(notes)}
 
 
 def _row(algorithm: str, privacy: str, pooled: bool, theirs: float | None) -> dict[str, Any]:
     run_seconds(algorithm, privacy, pooled, 2 * HORIZON, 0)
     ours = statistics.median(run_seconds(algorithm, privacy, pooled, EPISODES, i) for i in range(REPEATS))
     target = _TARGETS.get((privacy, pooled))
-    notes = ["pooled" if pooled else "per step", f"median of {REPEATS}"]
+    notes = ["pooled" if pooled else "per step", f"median of {REPEATS}", _SAMPLERS[privacy]]
     if theirs is not None:
         notes.append(f"ratio {theirs / ours:.0f}" + (f", target {target}" if target else ""))
     return {"name": f"PRIVATE-UCB-{algorithm} {privacy}", "seconds": ours, "note": "; ".join(notes)}

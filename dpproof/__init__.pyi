@@ -110,11 +110,13 @@ from dpproof.mechanisms.randomness import Randomness as Randomness
 from dpproof.mechanisms.randomness import SimulationError as SimulationError
 from dpproof.mechanisms.rl.expert.data import ExpertData as ExpertData
 from dpproof.mechanisms.rl.expert.policies import Experts as Experts
+from dpproof.mechanisms.rl.offline.tables import learn as learn
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL as DPLSL
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSW as DPLSW
 from dpproof.mechanisms.rl.policy_evaluation.estimator import LSL as LSL
 from dpproof.mechanisms.rl.policy_evaluation.estimator import LSW as LSW
 from dpproof.mechanisms.rl.policy_evaluation.estimator import SimulatedValues as SimulatedValues
+from dpproof.mechanisms.rl.policy_evaluation.evaluation import evaluate as evaluate
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO as PrivateUCBPO
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBVI as PrivateUCBVI
 from dpproof.mechanisms.rl.private_ucb.counted_users import worst_pair as worst_pair

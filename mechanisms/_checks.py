@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpproof.accountant.claims.episodes import Episodes
+
 
 def at_least(name: str, value: int, minimum: int) -> int:
     """Return `value` as an int, or raise ValueError unless it is an integer not below `minimum`.
@@ -62,6 +64,37 @@ def distributions(name: str, values: ArrayLike, tolerance: float = 1e-12) -> NDA
     sums = array.sum(axis=-1)
     _refuse(f"the sum of {name}", sums, ~(abs(sums - 1) <= tolerance), "must be 1")
     return array
+
+
+def log(episodes: Any, states: int, longest: int | None, limit: str, per_user: int, remedy: str) -> None:
+    """Raise ValueError unless a log fits what is public about it.
+
+    Args:
+        episodes: the log.
+        states: the number of all possible states.
+        longest: the largest possible number of steps of an episode; None for no limit.
+        limit: the name of the argument that gives ``longest``.
+        per_user: the largest number of episodes of one user.
+        remedy: what to do if a user has more episodes, with ``{}`` for their number.
+    """
+    if not isinstance(episodes, Episodes):
+        kind = type(episodes).__name__
+        raise ValueError(f"episodes (of type {kind}) must be Episodes. Read other data with read_episodes.")
+    wrong = episodes.states >= states
+    if wrong.any():
+        rule = f"must be one of 0, ..., {states - 1}. Give the public number of all possible states"
+        raise ValueError(f"states ({int(episodes.states[wrong][0])}) {rule}.")
+    steps = int(episodes.lengths.max())
+    if longest is not None and steps > longest:
+        rule = f"must be at most {limit} ({longest}). Give the public limit on the steps of an episode"
+        raise ValueError(f"lengths ({steps}) {rule}.")
+    users, counts = np.unique(episodes.user, return_counts=True)
+    if (most := int(counts.max())) > per_user:
+        user = int(users[counts.argmax()])
+        raise ValueError(
+            f"user ({user}) has {most} episodes, but the guarantee protects at most {per_user} of a user. "
+            f"{remedy.format(most)}, or read the data with unit='episode' to protect single episodes."
+        )
 
 
 def _refuse(name: str, array: NDArray[Any], wrong: NDArray[np.bool_], rule: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import secrets
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -35,6 +36,10 @@ class SimulationError(ValueError):
     """Raised when the guarantee of a simulation is requested."""
 
 
+class RecordedWordsError(ValueError):
+    """Raised when recorded random words would be used for other noise than the first time."""
+
+
 def system_words(count: int) -> Words:
     """Return words from the entropy source of the operating system (`os.urandom`).
 
@@ -49,33 +54,43 @@ class RecordedWords:
 
     Args:
         note: function that writes words where they are kept.
-        recorded: words that were noted earlier. They are returned first, in the same order, and not noted again. They
-            must come from an earlier object of this class: with words from elsewhere no guarantee holds.
+        recorded: words that were noted earlier, one array for each request. They are returned first, in the same order,
+            and not noted again. They must come from an earlier object of this class: with words from elsewhere no
+            guarantee holds.
 
     >>> noted = []
     >>> words = RecordedWords(noted.append, [np.zeros(1, np.uint64)])
-    >>> len(words(3)), len(noted[0]), words.left
-    (3, 2, 0)
+    >>> len(words(1)), len(words(3)), len(noted[0]), words.left
+    (1, 3, 3, 0)
     """
 
     def __init__(self, note: Callable[[Words], None], recorded: Iterable[Words] = ()) -> None:
         self._note = note
-        rows = list(recorded)
-        self._held: Words = np.concatenate(rows) if rows else np.empty(0, np.uint64)
+        self._held = deque(recorded)
 
     @property
     def left(self) -> int:
         """The number of recorded words that have not been returned again."""
-        return len(self._held)
+        return sum(map(len, self._held))
 
     def __call__(self, count: int) -> Words:
-        """Return ``count`` words."""
-        old, self._held = self._held[:count], self._held[count:]
-        if len(old) == count:
-            return old
-        new = system_words(count - len(old))
-        self._note(new)
-        return np.concatenate([old, new])
+        """Return ``count`` words.
+
+        Raises:
+            RecordedWordsError: the recorded words were requested in another number, so they were used for other noise.
+        """
+        if not count:
+            return np.empty(0, np.uint64)
+        if not self._held:
+            new = system_words(count)
+            self._note(new)
+            return new
+        if len(self._held[0]) != count:
+            raise RecordedWordsError(
+                f"{count} random words are needed, but the next recorded ones are {len(self._held[0])}. They must be "
+                "used for the same noise again. Go on with the same version on the same machine."
+            )
+        return self._held.popleft()
 
 
 class Entropy(np.random.Generator):

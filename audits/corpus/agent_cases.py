@@ -27,7 +27,7 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.rl.private_ucb import batched_counts
-from dpproof.mechanisms.agents.counted import Counting, Sums
+from dpproof.mechanisms.agents.counters import Counting, Sums
 from dpproof.mechanisms.agents.many_runs import AgentCounts
 from dpproof.mechanisms.counting.lattice import LatticeSums
 from dpproof.mechanisms.release.words import WordSource
@@ -110,13 +110,13 @@ class _UnroundedSums(LatticeSums):
 
     def close(self) -> Any:
         """Complete the leaf, and return numbers whose fractions are those of the counts."""
-        self._leaves.append(self._leaf)
+        self._leaves = np.vstack([self._leaves, self._leaf])
         self._leaf = np.zeros_like(self._leaf)
         weights = [
             float(square_root_coefficient(place) * self._encoder[0].astype(int))
             for place in range(len(self._leaves))
         ]
-        mixed = np.tensordot(weights[::-1], np.array(self._leaves), 1)
+        mixed = np.tensordot(weights[::-1], self._leaves, 1)
         return mixed + self._draw(mixed.size)
 
 
@@ -150,6 +150,8 @@ LONG = replace(SIZES, horizon=4, sigma=2.0)
 PAID = replace(SIZES, horizon=4, cap=4, sigma=5.0, public_transitions=True)
 COARSE = replace(SIZES, bits=2, episodes=6)
 TREE = replace(SIZES, counter="tree", noise=NoiseLaw.LAPLACE.value, sigma=8.0)
+STEPS = replace(SIZES, horizon=2, sigma=9.0, step_sigma=3.6)
+"""Transitions of each step as well, which cost most of the budget here."""
 SHORT = SIZES.sigma / math.sqrt(sum(c * c for c in encoder(SIZES))) * 2**16
 
 
@@ -194,6 +196,15 @@ CASES: tuple[Case, ...] = (
     _honest("square root", SIZES, REPLACE),
     _honest("square root, payoffs alone", PAID, REWARDS),
     _honest("tree with Laplace noise", TREE, REPLACE),
+    _honest("transitions of each step", STEPS, REPLACE),
+    _case(
+        "noise of steps too small",
+        STEPS,
+        REPLACE,
+        AgentCounts(replace(STEPS, step_sigma=1.2)),
+        FAIL,
+        "transitions of each step have a third of the noise of the claim",
+    ),
     _case(
         "norm of one user",
         SIZES,

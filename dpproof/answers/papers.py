@@ -55,7 +55,7 @@ class Shown:
 def experiment_of(paper: str, folder: Path = FOLDER) -> Shown | None:
     """Return the experiment of a paper, with its files in ``folder``, or None if the paper has none.
 
-    >>> experiment_of("rlsvi") is None
+    >>> experiment_of("classic") is None
     True
     """
     if paper not in experiments():

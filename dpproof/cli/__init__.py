@@ -29,6 +29,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "audit": ("audit", "Run an implementation on neighbouring data and look for a violation of its claim."),
     "check": ("check", "Account, verify and audit, and write one self-contained report."),
     "reproduce": ("reproduce", "Run a paper's experiment again, and write its tables, plots and page."),
+    "benchmark": ("benchmark", "Run every private learner on the same problems, at certified epsilons."),
     "explain": ("explain", "Say what a statement, a mechanism or a word means, and why."),
     "init": ("explain", "Write a commented claim file, and its schema for editors."),
 }

@@ -87,6 +87,7 @@ ERRORS = {
     "BudgetSpentError": "dpproof.mechanisms.agents.agent:BudgetSpentError",
     "JournalError": "dpproof.mechanisms.agents.journal:JournalError",
     "PassportError": "dpproof.mechanisms.agents.passport:PassportError",
+    "RecordedWordsError": "dpproof.mechanisms.randomness:RecordedWordsError",
 }
 """Errors, each with the place of its definition."""
 VERDICTS = {

@@ -350,6 +350,8 @@ def account(
     grains: int | None = ...,
     opening_sigma: Number | None = ...,
     threshold: int | None = ...,
+    growth: Number | None = ...,
+    step_sigma: Number | None = ...,
     adjacency: Adjacency | str,
     unit: str | None = ...,
     parallel: bool = ...,

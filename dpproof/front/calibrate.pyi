@@ -398,6 +398,8 @@ def calibrate(
     grains: int | None = ...,
     opening_sigma: Number | None = ...,
     threshold: int | None = ...,
+    growth: Number | None = ...,
+    step_sigma: Number | None = ...,
     adjacency: Adjacency | str,
     target_epsilon: Number | None = ...,
     target_delta: Number = ...,

@@ -20,6 +20,7 @@ from dpproof.proofs_check.registry import verify
 from dpproof.report.badges import badges
 from dpproof.report.stubs import account_stub, calibrate_stub
 from dpproof.reproduction.experiments import experiments
+from dpproof.reproduction.suite import benchmark
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
@@ -108,6 +109,7 @@ def pages() -> dict[str, str]:
     }
     for name, experiment in experiments().items():
         made[f"experiments/{name.replace('-', '_')}.md"] = experiment.study().page(DOCS / "experiments")
+    made["experiments/frontier.md"] = benchmark.page(DOCS / "experiments")
     return made
 
 

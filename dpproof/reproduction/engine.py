@@ -8,52 +8,27 @@ without a run.
 from __future__ import annotations
 
 import abc
-import csv
 import json
 import os
-import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
-
-import jinja2
-import matplotlib as mpl
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from dpproof.accountant.numbers.arithmetic import Assumption, listed
-from dpproof.reproduction.first_lines import SIMULATED, written
+from dpproof.reproduction import claims
+from dpproof.reproduction.claims import Claim, Evidence, Judge, Judgement
+from dpproof.reproduction.first_lines import SIMULATED
+from dpproof.reproduction.pages import rendered
+from dpproof.reproduction.suite.benchmark import recorded
+from dpproof.reproduction.tables import Table, read_rows, write_rows
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 S = TypeVar("S", bound="DataclassInstance")
-Row = Mapping[str, Any]
-Table = Sequence[Row]
-Plots = Mapping[str, Callable[[Figure], object]]
-"""Functions that draw plots. The keys are the names of the files."""
-ARITHMETIC: Final = (
-    "Certified figures of this page were computed in several processes, or read from a journal. We take them "
-    "to rest on all assumptions on the machine's arithmetic: "
-    f"{'; '.join(assumption.text for assumption in Assumption)} "
-    "([explained](../explanation/trust.md#arithmetic))."
-)
-"""The last line of a page with certified numbers: the assumptions about the machine's arithmetic.
-
-The computations are not recorded, so all assumptions may be needed.
-"""
-STYLE: Final = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "dpproof",
-    "font.size": 8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-}
-"""Settings of matplotlib: text stays text, and equal numbers give equal bytes."""
 
 
 @dataclass(frozen=True)
@@ -102,11 +77,13 @@ class Study(abc.ABC, Generic[S]):
     paper: ClassVar[str]
     """The command-line name of the paper."""
     tables: ClassVar[tuple[str, ...]]
-    """Names of the CSV files."""
+    """Names of the CSV files. A table that has no file is made from what is recorded elsewhere."""
     text: ClassVar[tuple[str, ...]] = ()
     """Columns that are text, even if they look like numbers."""
     digits: ClassVar[int | None] = None
     """Significant digits in the tables, so that other machines write the same numbers; None for all digits."""
+    judges: ClassVar[Mapping[str, Judge]] = {}
+    """What judges each claim of the paper that is not out of reach."""
     full: S
     quick: S
 
@@ -142,11 +119,12 @@ class Study(abc.ABC, Generic[S]):
         beside.mkdir(parents=True, exist_ok=True)
         size = size or (self.quick if quick else self.full)
         found = self.measure(size, seed, beside, workers or os.cpu_count() or 1)
-        found.write(beside, self.digits)
+        own = {name: found.tables[name] for name in self.tables}
+        replace(found, tables=own).write(beside, self.digits)
         (folder / f"{self._name}.md").write_text(self.page(folder), encoding="utf-8")
         return {
             "experiment": self.paper,
-            **self.answer(found, [*self.first_lines(found), SIMULATED]),
+            **self.answer(found, [*self._first(found, self.claims(found, folder)), SIMULATED]),
             "seconds": time.perf_counter() - begin,
             "folder": folder.as_posix(),
             "arithmetic_assumptions": listed(Assumption),
@@ -154,127 +132,37 @@ class Study(abc.ABC, Generic[S]):
 
     def page(self, folder: Path) -> str:
         """Return the text of the page in `folder`, made again from the recorded results next to the page."""
-        return self.written(self.recorded(folder))
+        found = self.recorded(folder)
+        return self.written(found, self.claims(found, folder))
+
+    def claims(self, found: Measured[S], folder: Path) -> list[tuple[Claim, Judgement]]:
+        """Return the claims of the paper, judged from these results and from the benchmark.
+
+        The benchmark's results are those beside the page in `folder`, or those that the package was published with.
+        A paper whose judges are not written has no claims.
+        """
+        if not self.judges:
+            return []
+        evidence = Evidence(recorded(folder), found.tables, {**asdict(found.size), **found.more})
+        return claims.judged(self.paper, self.judges, evidence)
+
+    def _first(self, found: Measured[S], judged: Sequence[tuple[Claim, Judgement]]) -> list[str]:
+        return [*claims.summary(judged), *self.first_lines(found)]
 
     def recorded(self, folder: Path) -> Measured[S]:
         """Return the recorded results of a run whose page is in `folder`."""
         return Measured.read(folder / self._name, type(self.full), self.tables, self.text)
 
-    def written(self, found: Measured[S]) -> str:
-        """Return the text of the page for these results."""
+    def redraw(self, folder: Path) -> None:
+        """Draw the plots again, if they show runs that are recorded elsewhere. Others are drawn with their runs."""
+
+    def written(self, found: Measured[S], judged: Sequence[tuple[Claim, Judgement]]) -> str:
+        """Return the text of the page for these results and judged claims."""
         template = Path(sys.modules[type(self).__module__].__file__ or "").with_name("page.md.j2")
         plots = "\n".join(f"![{Path(name).stem}]({self._name}/{name})" for name in found.plots)
-        first = "\n".join(written(self.first_lines(found)))
-        known = {**asdict(found.size), "seed": found.seed, "first_lines": first, "plots": plots}
-        text = _TEMPLATES.from_string(template.read_text(encoding="utf-8"))
-        return flowed(f"{text.render({**known, **self.shown(found)})}\n\n{ARITHMETIC}")
+        known = {**asdict(found.size), "seed": found.seed, "plots": plots, **self.shown(found)}
+        return rendered(template, self._first(found, judged), claims=claims.section(judged), **known)
 
     @property
     def _name(self) -> str:
         return self.paper.replace("-", "_")
-
-
-def _to(value: float | None, form: str, none: str = "-") -> str:
-    """Return a number in a format such as ".3g"."""
-    return none if value is None else format(value, form)
-
-
-_TEMPLATES: Final = jinja2.Environment(
-    autoescape=False, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-)
-"""Environment of the templates. Pages are Markdown, which is escaped when it is shown."""
-_OWN_LINE: Final = re.compile(r"\n(?!\||- |!\[|#)\s*")
-
-
-def flowed(text: str) -> str:
-    r"""Return Markdown text in which each paragraph, list item and table row is on one line.
-
-    >>> flowed("# A\n\n\nOne\ntwo.\n\n- three\n  four\n- five\n")
-    '# A\n\nOne two.\n\n- three four\n- five\n'
-    """
-    blocks = (_OWN_LINE.sub(" ", block.strip()) for block in re.split(r"\n\s*\n", text.strip()))
-    return "{}\n".format("\n\n".join(blocks))
-
-
-def write_rows(file: Path, table: Table, digits: int | None = None) -> None:
-    """Write rows as a CSV file. A missing number is an empty cell.
-
-    Args:
-        file: the file to write.
-        table: rows with the same keys, at least one.
-        digits: significant digits of numbers; None for all.
-    """
-    with file.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, list(table[0]), lineterminator="\n")
-        writer.writeheader()
-        for row in table:
-            writer.writerow({name: _written(value, digits) for name, value in row.items()})
-
-
-def _written(value: object, digits: int | None) -> object:
-    return f"{value:.{digits}g}" if digits is not None and isinstance(value, float) else value
-
-
-def read_rows(file: Path, text: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Return the rows of a table that `write_rows` wrote. Numbers are parsed, and an empty cell is None.
-
-    Args:
-        file: the CSV file.
-        text: columns that are read as text, even if they look like numbers.
-    """
-    with file.open(encoding="utf-8", newline="") as stream:
-        return [
-            {key: cell if key in text else _value(cell) for key, cell in row.items()}
-            for row in csv.DictReader(stream)
-        ]
-
-
-def _value(cell: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(cell)
-        except ValueError:
-            continue
-    return cell or None
-
-
-def where(table: Table, **values: object) -> list[Row]:
-    """Return the rows of a table that have these values in the named columns.
-
-    >>> where([{"a": 1, "b": 2}, {"a": 1, "b": 3}], a=1, b=3)
-    [{'a': 1, 'b': 3}]
-    """
-    return [row for row in table if all(row[name] == value for name, value in values.items())]
-
-
-def different(table: Table, *names: str) -> list[Any]:
-    """Return the distinct values in a column, in the order of their first occurrence.
-
-    For several columns, return the distinct tuples of their values.
-
-    >>> different([{"a": 1, "b": 2}, {"a": 1, "b": 3}], "a")
-    [1]
-    """
-    return list(
-        dict.fromkeys(row[names[0]] if len(names) == 1 else tuple(map(row.get, names)) for row in table)
-    )
-
-
-_TEMPLATES.filters["to"] = _to
-_TEMPLATES.globals.update(where=where, different=different)
-
-
-def write_plots(folder: Path, plots: Plots, size: tuple[float, float]) -> list[str]:
-    """Draw each plot into a figure of this size, and write it as an SVG file without a date. Return the file names."""
-    with mpl.rc_context(STYLE):
-        for name, draw in plots.items():
-            figure = Figure(figsize=size, layout="constrained")
-            draw(figure)
-            metadata = {"Date": None, "Creator": None}
-            figure.savefig(folder / f"{name}.svg", format="svg", metadata=metadata)
-    return [f"{name}.svg" for name in plots]
-
-
-def panels(figure: Figure, names: Sequence[Any], **options: Any) -> Iterator[tuple[Any, Any]]:
-    """Return a pair (name, panel) for each name. The new panels are side by side in the figure."""
-    return zip(names, figure.subplots(1, len(names), squeeze=False, **options)[0], strict=True)

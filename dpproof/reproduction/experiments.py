@@ -43,7 +43,7 @@ def experiments() -> Mapping[str, Experiment]:
     Each experiment has a folder named after its paper.
 
     >>> list(experiments())
-    ['private-ucb', 'sdp-pe', 'policy-evaluation', 'expert']
+    ['rlsvi', 'private-ucb', 'sdp-pe', 'policy-evaluation', 'expert']
     """
     folders = {found.name for found in pkgutil.iter_modules([str(Path(__file__).parent)]) if found.ispkg}
     names = (name for name in papers() if name.replace("-", "_") in folders)

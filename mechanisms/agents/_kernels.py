@@ -96,6 +96,49 @@ def improve(
 
 
 @njit
+def trusting(
+    e: Estimates,
+    bonus: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    prior: float,
+    most: float,
+    end: float,
+    values: NDArray[np.float64],
+    weights: NDArray[np.float32],
+) -> None:  # pragma: no cover - compiled
+    """Fill the costs `values` (H+1, S+1) of the best policy, and its `weights` (H, S, A), with a prior for cells.
+
+    A cell's cost is what the counts say, less ``bonus`` (G, S A) for each step to come, with weight ``shares``
+    (G, S A). The rest has the prior: each step to come costs ``prior``, and their gains sum to at most ``most``.
+    Equally good actions get equal weight.
+    """
+    H, S, A = weights.shape
+    G = e.means.shape[0]
+    for h in range(H - 1, -1, -1):
+        g = min(h, G - 1)
+        values[h, S] = (H - h) * end
+        hoped = max(prior * (H - h), H - h - most)
+        for s in range(S):
+            costs, least = np.empty(A), np.inf
+            for a in range(A):
+                c = s * A + a
+                q = e.means[g, c] - bonus[g, c] * (H - h)
+                for j in range(e.after.shape[1]):
+                    t = e.after[c, j]
+                    if t >= 0:
+                        q += e.chances[g, c, j] * values[h + 1, t]
+                q = min(max(q, 0.0), float(H - h))
+                costs[a] = shares[g, c] * q + (1.0 - shares[g, c]) * hoped
+                least = min(least, costs[a])
+            values[h, s] = least
+            count = 0
+            for a in range(A):
+                count += costs[a] <= least + TIE * H
+            for a in range(A):
+                weights[h, s, a] = 1.0 / count if costs[a] <= least + TIE * H else 0.0
+
+
+@njit
 def evaluate(
     e: Estimates,
     bonus: Bonus,

@@ -10,23 +10,19 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 
-from dpproof.accountant.asking import account
-from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import PrivacyResult
-from dpproof.accountant.guarantees.profile import WorstOf
 from dpproof.mechanisms.agents.interrupts import held_back
 from dpproof.mechanisms.agents.journal import Event, JournalError, Memory
-from dpproof.mechanisms.agents.learner import Floats, Learner, Path, Record, Weights
+from dpproof.mechanisms.agents.learner import Chances, Floats, Learner, Path, Record
 from dpproof.mechanisms.agents.policy import Policy
+from dpproof.mechanisms.agents.promise import Promise
 from dpproof.mechanisms.agents.session import Session
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.randomness import Randomness, guaranteed
@@ -40,47 +36,6 @@ class UserSeenError(ValueError):
 
 class BudgetSpentError(ValueError):
     """Raised when all users that the guarantee allows have taken part."""
-
-
-@dataclass(frozen=True)
-class Promise:
-    """What an agent promises, and the accountant that certifies it.
-
-    Attributes:
-        mechanism: the command-line name of the mechanism.
-        releases: the parameters of every kind of release. A user's data are in one release of one kind, unless there
-            is a single kind, which covers the whole run.
-        adjacency: the neighbouring relation.
-        epsilon, delta: the guarantee that was asked for.
-    """
-
-    mechanism: str
-    releases: tuple[Parameters, ...]
-    adjacency: Adjacency
-    epsilon: Any
-    delta: Any
-
-    def result(self) -> PrivacyResult:
-        """Return the certified guarantee of the whole run: that of the weakest release."""
-        return weakest(self.mechanism, [one.as_json() for one in self.releases], self.adjacency)
-
-
-def weakest(
-    mechanism: str, releases: Sequence[Mapping[str, Any]], adjacency: Adjacency | str
-) -> PrivacyResult:
-    """Return the guarantee of a run in which every user's data are in one release.
-
-    Args:
-        mechanism: the command-line name of the mechanism.
-        releases: the parameters of each kind of release.
-        adjacency: the neighbouring relation.
-    """
-    found = [account(mechanism, adjacency=adjacency, **one) for one in releases]
-    if len(found) == 1:
-        return found[0]
-    guarantee = WorstOf(tuple(dict.fromkeys(one.guarantee for one in found)))
-    notes = (f"the guarantee is that of the weakest of {len(found)} kinds of batches", *found[-1].notes)
-    return replace(found[-1], guarantee=guarantee, attained=None, published=None, notes=notes)
 
 
 class Agent:
@@ -108,7 +63,9 @@ class Agent:
         self._randomness, self._journal = randomness, journal
         self._draws = Randomness.of(None if not randomness.simulated else randomness.spawn(1)[0]).generator
         self._open: set[bytes] = set()
-        self._users = self._running = 0
+        self._lost: set[bytes | None] = set()
+        """Persons who were under way when the run stopped or Ctrl-C came, and have not come again."""
+        self._users = self._running = self._under_way = 0
         self._lock = threading.RLock()
         self._process, self._broken = os.getpid(), False
 
@@ -195,30 +152,39 @@ class Agent:
             person: a name that identifies the user. A person takes part once only. Without a name, the caller promises
                 that the user is a new one.
 
+        After a crash, a person whose episode was under way may come again, and keeps the place. A user without a name
+        cannot be recognized: the place is used up, and the user must not come again.
+
         Raises:
             BudgetSpentError: all users that the guarantee allows have taken part.
             UserSeenError: the person has already taken part, or is taking part.
         """
         with self._lock:
-            self._room()
             digest = None if person is None else self._journal.digest(person)
+            again = digest is not None and digest in self._lost
             if digest is not None and (digest in self._open or self._journal.knows(digest)):
                 raise UserSeenError(
                     f"person ({person!r}) has already taken part. The guarantee is for one episode of each user; give "
                     "a new person, or account for several episodes of a user by group privacy."
                 )
+            if not again:
+                self._room()
             if self._running and not self._learner.overlapping:
                 raise ValueError(
                     f"{self._name} takes one user at a time. End or abort the session of the last user."
                 )
+            draws = self._own_draws()
             with self._drawing():
-                self._journal.begin()
-                self._begin()
+                if not again:
+                    self._journal.begin(digest)
+                    self._begin()
+                    self._lost.add(digest)  # until the session exists: Ctrl-C may come first
                 weights = self._learner.for_user()
             self._running += 1
+            self._lost.discard(digest)
             if digest is not None:
                 self._open.add(digest)
-            return Session(self._task, weights, digest, self._draws, self._finish)
+            return Session(self._task, weights, digest, draws, self._finish)
 
     def _room(self) -> None:
         if self.users >= self._task.episodes:
@@ -238,7 +204,7 @@ class Agent:
             self._running -= 1
             try:
                 record = self._learner.absent() if path is None else self._learner.sent(path)
-            except ValueError:
+            except BaseException:
                 self._note(digest, self._learner.absent())
                 raise
             self._note(digest, record)
@@ -248,7 +214,7 @@ class Agent:
             self._journal.end(digest, record)
             self._end(record)
 
-    def _present(self) -> Weights:
+    def _present(self) -> Chances:
         """Return the present policy. Some learners draw noise for it."""
         with self._drawing():
             return self._learner.weights
@@ -276,6 +242,13 @@ class Agent:
                     raise
                 raise JournalError(_STOPPED) from error
 
+    def _own_draws(self) -> np.random.Generator:
+        """Return the generator of one user's actions, which has the system's entropy of its own.
+
+        If users shared one stream, later actions could tell how many draws, and so how many steps, a user took.
+        """
+        return self._draws if self.simulated else Randomness.of(None).generator
+
     def _end(self, record: Record | None) -> None:
         if record is None:
             self._learner.skip()
@@ -283,14 +256,38 @@ class Agent:
             self._learner.see(record)
 
     def replay(self, events: Iterator[Event]) -> None:
-        """Repeat the events of a journal. `dpproof.agent` calls this method."""
+        """Repeat the events of a journal. `dpproof.agent` calls this method.
+
+        A person who began and did not end may come again, and keeps the place. So no other user's place depends on
+        whether this person had ended before the run stopped.
+        """
         with self._journal.transaction():
             for event in events:
-                if event.ended:
-                    self._end(event.record)
-                else:
-                    self._begin()
+                self._repeat(event)
             _ = self._learner.weights  # a policy that was drawn for the next user
+
+    def _repeat(self, event: Event) -> None:
+        if event.ended:
+            self._end(event.record)
+            self._under_way -= 1
+            self._lost.discard(event.person)
+        else:
+            self._begin()
+            self._under_way += 1
+            self._lost.add(event.person)
+
+    def settle(self) -> None:
+        """Count users who were under way when the run stopped as absent, if users come one at a time.
+
+        There are several if Ctrl-C came while users began. `dpproof.agent` calls this method after a replay. The users
+        may not come again.
+        """
+        if self._learner.overlapping:
+            return
+        named = [person for person in self._lost if person is not None]
+        for person in [*named, *[None] * (self._under_way - len(named))]:
+            self._note(person, self._learner.absent())
+        self._lost.clear()
 
     def train(
         self,
@@ -369,15 +366,14 @@ def check_environment(task: Task, env: Any) -> None:
     Raises:
         ValueError: the message names the value, the rule and the remedy.
     """
-    from dpproof.mechanisms.agents.spaces import FiniteSpace
-
     for name, wanted, space in (
         ("observation", task.observations, env.observation_space),
         ("action", task.actions, env.action_space),
     ):
-        if hasattr(space, "n") and FiniteSpace.of(name, space).values != wanted.values:
+        if not wanted.fits(space):
             raise ValueError(
-                f"the {name} space of env ({space}) must be the declared one with {wanted.size} values"
+                f"the {name} space of env ({space}) must be the declared one with {wanted.size} "
+                f"{'values' if wanted.end == wanted.size else 'numbers'}"
             )
     limit = getattr(getattr(env, "spec", None), "max_episode_steps", None)
     if limit is not None and limit > task.horizon:

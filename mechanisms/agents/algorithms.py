@@ -19,7 +19,12 @@ from dpproof.mechanisms.agents.counted import (
     Planner,
     Way,
 )
+from dpproof.mechanisms.agents.first_visit_plans import first_visit_counts, first_visit_learner
+from dpproof.mechanisms.agents.first_visits import Trust
+from dpproof.mechanisms.agents.gradient_learner import GradientLearner
+from dpproof.mechanisms.agents.gradient_sums import MECHANISM, GradientSums, least_noise, noise_of
 from dpproof.mechanisms.agents.learner import Learner
+from dpproof.mechanisms.agents.network import size_of
 from dpproof.mechanisms.agents.others import EliminationLearner, RLSVILearner, ThompsonLearner
 from dpproof.mechanisms.agents.plans import (
     Wish,
@@ -27,6 +32,7 @@ from dpproof.mechanisms.agents.plans import (
     counters_of,
     counting_of,
     local_plan,
+    plan_of,
     signal_of,
 )
 from dpproof.mechanisms.agents.presets import Signal
@@ -71,6 +77,16 @@ def _counted(way: Way) -> Callable[[Task, Wish], Built]:
         return Built(plan.mechanism, (plan.parameters,), learner, signal_of(task, plan))
 
     return build
+
+
+def _first_visits(task: Task, wish: Wish) -> Built:
+    counts = first_visit_counts(task, wish)
+    return Built(
+        "batched-counts",
+        counts,
+        lambda randomness: first_visit_learner(task, wish, counts, words_of(randomness), Trust()),
+        signal_of(task, plan_of(task, counts[0])),
+    )
 
 
 def _rlsvi(task: Task, wish: Wish) -> Built:
@@ -133,13 +149,37 @@ def _sdp_pe(task: Task, wish: Wish) -> Built:
     )
 
 
+def _policy_gradient(task: Task, wish: Wish) -> Built:
+    constants = wish.constants
+    if task.episodes < 2:
+        raise ValueError(
+            f"episodes ({task.episodes}) must be at least 2, because no release counts the last user"
+        )
+    size = size_of(constants.widths(task.observations.size, task.actions.size))
+    parameters = least_noise(wish.adjacency, wish.epsilon, wish.delta)
+
+    def learner(randomness: Randomness) -> Learner:
+        words = words_of(randomness)
+        return GradientLearner(task, constants, GradientSums(size, noise_of(parameters, words)), words)
+
+    noise = parameters.sigma * math.sqrt(size * (-(-task.episodes // constants.every(task.episodes))))
+    signal = Signal(
+        task.episodes, task.episodes, noise, 0.0, "all sums of gradients together",
+        "the largest norm that the gradients of all users can have together",
+        "a smaller network, or fewer batches",
+    )  # fmt: skip
+    return Built(MECHANISM, (parameters,), learner, signal)
+
+
 ALGORITHMS: Mapping[str, Callable[[Task, Wish], Built]] = {
     "private-ucb-vi": _counted(Way.GREEDY),
     "private-ucb-po": _counted(Way.MIRROR),
     "dp-ucbvi": _counted(Way.VARIANCE),
+    "first-visit-vi": _first_visits,
     "rlsvi": _rlsvi,
     "sdp-pe": _sdp_pe,
     "thompson": _thompson,
+    "policy-gradient": _policy_gradient,
 }
 """The builders of agents by the algorithm's name."""
 _OF_COUNTS = ("batched-counts", "local-counts")
@@ -147,8 +187,10 @@ MECHANISMS: Mapping[str, tuple[str, ...]] = {
     "private-ucb-vi": _OF_COUNTS,
     "private-ucb-po": _OF_COUNTS,
     "dp-ucbvi": _OF_COUNTS,
+    "first-visit-vi": ("batched-counts",),
     "rlsvi": ("rlsvi",),
     "sdp-pe": ("shuffled-batch",),
     "thompson": ("thompson",),
+    "policy-gradient": (MECHANISM,),
 }
 """The mechanisms that each algorithm may release by."""

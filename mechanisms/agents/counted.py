@@ -1,24 +1,17 @@
-"""Learners that plan from private counts: PRIVATE-UCB by value iteration and by policy optimisation, and DP-UCBVI.
-
-A user adds to two families of counters: the sums of gains, one counter for each state and action, and the numbers of
-transitions, one for each possible next state as well. Gains are rounded to multiples of 1/grains, user by user, so
-neighbours stay neighbours. All counters are integers and get integer noise
-(`dpproof.mechanisms.counting.lattice`). A counter gets its noise whether its count is 0 or not.
-"""
+"""Learners that plan from private counts: PRIVATE-UCB by value iteration and by policy optimisation, and DP-UCBVI."""
 
 from __future__ import annotations
 
 import enum
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dpproof.mechanisms.agents import _kernels as kernels
-from dpproof.mechanisms.agents.learner import Floats, Ints, Path, Record, Weights
+from dpproof.mechanisms.agents.counters import Counters, Counting
+from dpproof.mechanisms.agents.learner import Floats, Ints, Learner, Path, Paths, Record, Weights
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.rl.private_ucb.constants import Constants
 
@@ -31,179 +24,18 @@ class Way(enum.Enum):
     VARIANCE = "value iteration with a bonus that depends on the variance"
 
 
-class Sums(Protocol):
-    """Interface of private running sums of integers, such as `dpproof.mechanisms.counting.lattice.LatticeSums`."""
+class Plans(Protocol):
+    """Interface of what computes policies from released counts."""
 
-    running: Floats
+    weights: Weights
 
-    def add(self, places: ArrayLike, amounts: ArrayLike) -> None:
-        """Add integers to counters of the present batch."""
+    def read(self, after: Ints, gains: Floats, transitions: Floats, *, noisy: bool) -> None:
+        """Use newly released counts: next states (S A, b), sums of gains (G, S A), transitions (G, S A, b)."""
         ...
 
-    def close(self) -> object:
-        """Complete the batch and update the running sums."""
+    def next_user(self) -> None:
+        """Change a policy that changes with every user."""
         ...
-
-
-@dataclass(frozen=True)
-class Counting:
-    """How users are counted and released.
-
-    Attributes:
-        grains: gains are multiples of 1/grains.
-        most_grains: the largest sum of gains that an episode counts, in grains; None for no limit.
-        every: counts are released after every so many users.
-        releases: the largest number of releases.
-        cap: the largest number of visits of a state and action that an episode counts.
-        pooled: whether all steps share one table.
-        gain_level, transition_level: bounds on the noise of one counter, in units of a gain of 1 and of a visit. They
-            hold for all counters and releases at once, except with the failure probability of the constants.
-    """
-
-    grains: int
-    most_grains: int | None
-    every: int
-    releases: int
-    cap: int
-    pooled: bool
-    gain_level: float
-    transition_level: float
-
-
-class Counters:
-    """The counts of a task, as they are known before the next release, and the private counters behind them.
-
-    Args:
-        task: the sizes, and the possible transitions.
-        counting: how users are counted.
-        gains: private sums of gains, in units of 1/grains, with G S A counters.
-        transitions: private numbers of transitions, G times the number of possible transitions; None if states and
-            actions are public. Transitions are then counted exactly.
-    """
-
-    def __init__(self, task: Task, counting: Counting, gains: Sums, transitions: Sums | None) -> None:
-        self.counting, self._gains, self._transitions = counting, gains, transitions
-        self.tables = 1 if counting.pooled else task.horizon
-        self.cells = task.states * task.actions.size
-        self._actions = task.actions.size
-        self.after = task.rows() if transitions is not None else np.full((self.cells, 1), -1, np.int64)
-        self._known = self.after >= 0
-        self.possible = possible_transitions(task) if transitions is not None else 0
-        self._pair = np.cumsum(self._known.reshape(-1)).reshape(self._known.shape) - 1
-        self._exact = np.zeros((self.tables, *self.after.shape))
-        self._places: dict[tuple[int, int], int] = {}
-        self._dense = transitions is not None and task.successors is None
-
-    def count(self, path: Path) -> None:
-        """Add one user to the present batch.
-
-        Raises:
-            ValueError: a transition is not among the possible ones. Nothing is counted then.
-        """
-        tables, cells, branches, grains = self._visits(path)
-        self._gains.add(tables * self.cells + cells, grains)
-        if self._transitions is None:
-            np.add.at(self._exact, (tables, cells, branches), 1.0)
-        else:
-            places = tables * self.possible + self._pair[cells, branches]
-            self._transitions.add(places, np.ones_like(places))
-
-    def amounts(self, path: Path) -> tuple[Ints, Ints]:
-        """Return what one user adds to every counter: gains in grains, and transitions."""
-        tables, cells, branches, grains = self._visits(path)
-        gains = np.bincount(tables * self.cells + cells, grains, self.tables * self.cells)
-        places = tables * self.possible + self._pair[cells, branches]
-        moves = np.bincount(places, minlength=self.tables * self.possible)
-        return gains.astype(np.int64), moves.astype(np.int64)
-
-    def add(self, gains: Ints, transitions: Ints) -> None:
-        """Add amounts to every counter."""
-        self._gains.add(np.arange(gains.size), gains)
-        if self._transitions is not None:
-            self._transitions.add(np.arange(transitions.size), transitions)
-
-    def _visits(self, path: Path) -> tuple[Ints, Ints, Ints, Ints]:
-        """Return the table, the cell, the place of the next state and the grains of every counted visit."""
-        cells = path.states[:-1] * self._actions + path.actions
-        steps = np.arange(len(cells))
-        branches = self.branches(path)
-        kept = np.flatnonzero(_turns(cells, steps if not self.counting.pooled else None) < self.counting.cap)
-        tables = np.zeros_like(kept) if self.counting.pooled else steps[kept]
-        grains = np.rint(path.gains[kept] * self.counting.grains).astype(np.int64)
-        if self.counting.most_grains is not None:
-            grains = np.diff(np.minimum(np.cumsum(grains), self.counting.most_grains), prepend=0)
-        return tables, cells[kept], branches[kept], grains
-
-    def release(self) -> tuple[Floats, Floats]:
-        """Complete the batch. Return the private sums of gains (G, S A) and numbers of transitions (G, S A, b)."""
-        self._gains.close()
-        gains = self._gains.running.reshape(self.tables, self.cells) / self.counting.grains
-        if self._transitions is None:
-            return gains, self._exact.copy()
-        self._transitions.close()
-        found = np.zeros(self._exact.shape)
-        found[:, self._known] = self._transitions.running.reshape(self.tables, self.possible)
-        return gains, found
-
-    def branches(self, path: Path) -> Ints:
-        """Return the place of each next state among the possible next states of its cell.
-
-        Raises:
-            ValueError: a transition is not among the possible ones.
-        """
-        cells, after = path.states[:-1] * self._actions + path.actions, path.states[1:]
-        if self._dense:
-            return after
-        pairs = list(zip(cells.tolist(), after.tolist(), strict=True))
-        if self._transitions is None:
-            for pair in pairs:
-                if pair not in self._places:
-                    self._open(*pair)
-            return np.array([self._places[pair] for pair in pairs], np.int64)
-        hits = self.after[cells] == after[:, None]
-        if not hits.any(axis=1).all():
-            wrong = pairs[int(np.flatnonzero(~hits.any(axis=1))[0])]
-            raise ValueError(
-                f"the transition to state number {wrong[1]} from state number {wrong[0] // self._actions} by action "
-                f"number {wrong[0] % self._actions} must be in the declared support"
-            )
-        return np.asarray(hits.argmax(axis=1), np.int64)
-
-    def _open(self, cell: int, after: int) -> None:
-        """Note a public transition that is seen for the first time."""
-        row = self.after[cell]
-        free = np.flatnonzero(row < 0)
-        if not free.size:
-            extra = np.full((self.cells, 1), -1, np.int64)
-            self.after = np.hstack([self.after, extra])
-            self._exact = np.concatenate([self._exact, np.zeros((self.tables, self.cells, 1))], axis=2)
-            free = np.array([self.after.shape[1] - 1])
-        self.after[cell, free[0]] = after
-        self._places[cell, after] = int(free[0])
-
-
-def possible_transitions(task: Task) -> int:
-    """Return the number of possible transitions, which is the number of transition counters of one table.
-
-    If transitions are found, it is the largest number that users can take.
-    """
-    if task.found:
-        cells = task.states * task.actions.size
-        return min(cells * (task.states + 1), task.episodes * task.horizon)
-    return int((task.rows() >= 0).sum()) if task.successors is not None else task.rows().size
-
-
-def _turns(cells: Ints, steps: Ints | None) -> Ints:
-    """Return for each visit how many earlier visits of the episode were to the same cell of the same table."""
-    if steps is not None:
-        return np.zeros(len(cells), np.int64)
-    order = np.argsort(cells, kind="stable")
-    ranked = cells[order]
-    new = np.r_[True, ranked[1:] != ranked[:-1]] if len(cells) else np.zeros(0, np.bool_)
-    starts = np.maximum.accumulate(np.where(new, np.arange(len(cells)), 0))
-    found = np.empty(len(cells), np.int64)
-    found[order] = np.arange(len(cells)) - starts
-    return found
 
 
 class Planner:
@@ -276,7 +108,7 @@ def _bonus(task: Task, constants: Constants, counting: Counting, way: Way, berns
             return kernels.Bonus(np.full(H, cost), errors, bernstein * cost)
 
 
-class CountedLearner:
+class CountedLearner(Learner):
     """A learner that counts users, releases their counts after every batch, and plans from what was released.
 
     Args:
@@ -287,8 +119,9 @@ class CountedLearner:
     `dpproof.mechanisms.agents.agent` makes it, and calibrates its noise.
     """
 
-    def __init__(self, counters: Counters, planner: Planner) -> None:
+    def __init__(self, counters: Counters, planner: Plans) -> None:
         self._counters, self._planner = counters, planner
+        self._due = counters.counting.every
         self.overlapping = True
         self.begun = 0
         """The number of users who have begun. It decides when a batch ends, no matter who has finished."""
@@ -309,7 +142,7 @@ class CountedLearner:
         Raises:
             ValueError: a transition of the path is not among the possible ones.
         """
-        self._counters.branches(path)
+        self._counters.check(Paths.of(path))
         return path.record()
 
     def absent(self) -> Record | None:
@@ -318,22 +151,38 @@ class CountedLearner:
 
     def see(self, record: Record) -> None:
         """Count a user. See `Learner.see`."""
-        self._counters.count(Path(**record))
+        self._counters.count(Paths.of(Path(**record)))
+
+    @property
+    def together(self) -> int:
+        """The number of users who can begin before the next release."""
+        due = self._due
+        return (due if self.begun < due else self._counters.counting.due(due)) - self.begun
+
+    def see_all(self, paths: Paths) -> None:
+        """Count users. See `Learner.see_all`."""
+        self._counters.check(paths)
+        self._counters.count(paths)
 
     def skip(self) -> None:
         """Pass over an absent user, who adds nothing to the counters."""
 
     def begin(self) -> None:
         """Note that a user begins. If the present batch is over, release its counts and plan from them."""
-        counting = self._counters.counting
-        if self.begun and self.begun % counting.every == 0 and self.releases < counting.releases:
-            gains, transitions = self._counters.release()
-            self.releases += 1
-            noisy = self._counters.possible > 0
-            self._planner.read(self._counters.after, gains, transitions, noisy=noisy)
+        if self.begun == self._due:
+            self._due = self._counters.counting.due(self._due)
+            if self.releases < self._counters.counting.releases:
+                self._release()
         if self.begun:
             self._planner.next_user()
         self.begun += 1
+
+    def _release(self) -> None:
+        """Release the counts of the batch, and plan from them."""
+        gains, transitions = self._counters.release()
+        self.releases += 1
+        noisy = self._counters.possible > 0
+        self._planner.read(self._counters.after, gains, transitions, noisy=noisy)
 
 
 class LocalLearner(CountedLearner):
@@ -345,7 +194,7 @@ class LocalLearner(CountedLearner):
         noise: functions that draw the noise of the user's gains and of the user's transitions.
     """
 
-    def __init__(self, counters: Counters, planner: Planner, *noise: Callable[[int], Ints]) -> None:
+    def __init__(self, counters: Counters, planner: Plans, *noise: Callable[[int], Ints]) -> None:
         super().__init__(counters, planner)
         self._noise = noise
 
@@ -368,3 +217,7 @@ class LocalLearner(CountedLearner):
     def see(self, record: Record) -> None:
         """Add a user's noisy counts."""
         self._counters.add(record["gains"], record["transitions"])
+
+    def see_all(self, paths: Paths) -> None:
+        """Add the noisy counts of users. See `Learner.see_all`."""
+        Learner.see_all(self, paths)

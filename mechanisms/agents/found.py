@@ -18,8 +18,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpproof.mechanisms.agents.counted import Counters, Counting, Sums
-from dpproof.mechanisms.agents.learner import Floats, Ints, Path
+from dpproof.mechanisms.agents.counters import Counters, Counting, Sums
+from dpproof.mechanisms.agents.learner import Floats, Ints, Paths
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.counting.lattice import LatticeSums
 
@@ -68,22 +68,20 @@ class FoundCounters(Counters):
         self._waiting: dict[int, int] = {}
         self._batches = 0
 
-    def branches(self, path: Path) -> Ints:
-        """Return the next states. Every transition is possible."""
-        return path.states[1:]
+    def check(self, paths: Paths) -> None:
+        """Accept all paths. Every transition is possible."""
 
-    def count(self, path: Path) -> None:
-        """Add one user to the present batch. Visits of pairs without a counter are kept for the next openings."""
-        tables, cells, after, grains = self._visits(path)
+    def count(self, paths: Paths) -> None:
+        """Add users to the present batch. Visits of pairs without a counter are kept for the next openings."""
+        tables, cells, after, grains = self._visits(paths, pooled=self.counting.pooled)
         rows = tables * self.cells + cells
-        pairs = (rows * self._width + after).tolist()
-        numbers = np.array([self._counter.get(pair, -1) for pair in pairs], np.int64)
+        pairs, where, times = np.unique(rows * self._width + after, return_inverse=True, return_counts=True)
+        numbers = np.array([self._counter.get(pair, -1) for pair in pairs.tolist()], np.int64)
         known = numbers >= 0
-        self._gains.add(rows[known], grains[known])
-        self._moves.add(numbers[known], np.ones(int(known.sum()), np.int64))
-        for pair in pairs:
-            if pair not in self._counter:
-                self._waiting[pair] = self._waiting.get(pair, 0) + 1
+        self._moves.add(numbers[known], times[known])
+        self._gains.add(rows[known[where]], grains[known[where]])
+        for pair, count in zip(pairs[~known].tolist(), times[~known].tolist(), strict=True):
+            self._waiting[pair] = self._waiting.get(pair, 0) + count
 
     def release(self) -> tuple[Floats, Floats]:
         """Complete the batch. Return the private sums of gains (G, S A) and numbers of transitions (G, S A, b)."""

@@ -1,8 +1,11 @@
 """A private record of a training run, from which the run goes on after a crash and spends nothing twice.
 
-The record holds every user's episode and every random word that the noise was made from. Both are on the disk before
-anything that depends on them is shown. When a run begins again, the same users and the same words give the same
-releases. So no release is ever drawn twice from the same users.
+The record holds who began, what the server got of each user, and every random word that the noise was made from. All
+of it is on the disk before anything that depends on it is shown. When a run begins again, the same users and the same
+words give the same releases. So no release is ever drawn twice from the same users.
+
+A person who was under way when the run stopped may come again, and keeps the place. So whether this person had ended
+before the run stopped does not move any other user to another batch.
 
 One process at a time may hold a journal. This needs a disk whose locks work, and a network disk may have none. A
 copy of a journal must not be used beside the original or after it. Two runs from the same users would draw different
@@ -33,7 +36,8 @@ from dpproof.mechanisms.release.words import Words
 _SCHEMA = """
 create table if not exists about (name text primary key, value blob not null);
 create table if not exists words (number integer primary key, words blob not null);
-create table if not exists events (number integer primary key, ended integer, person blob unique, record blob);
+create table if not exists events (number integer primary key, ended integer, person blob, record blob,
+    unique (person, ended));
 """
 
 
@@ -46,11 +50,11 @@ class JournalError(ValueError):
 
 
 class Event(NamedTuple):
-    """A user who begins an episode, or one who has ended it. Users who never ended have left nothing else."""
+    """A user who begins an episode, or one who has ended it."""
 
     ended: bool
     person: bytes | None
-    """A digest of who has ended, None if unknown."""
+    """A digest of who begins or has ended, None if unknown."""
     record: Record | None
     """What the server got of the user who has ended, None if the user is absent."""
 
@@ -82,7 +86,7 @@ class Memory:
     def choose(self, chosen: str) -> None:
         """Note the mechanism and its parameters."""
 
-    def begin(self) -> None:
+    def begin(self, person: bytes | None) -> None:
         """Note that a user begins."""
 
     def end(self, person: bytes | None, record: Record | None) -> None:
@@ -114,7 +118,6 @@ class Journal(Memory):
         super().__init__()
         self._path, self._base = path, _opened(path)
         self._grouped = self._begun = False
-        self._begins = 0
         try:
             self._agree("agent", about)
             self._key = self._kept("key", self._key)
@@ -172,25 +175,24 @@ class Journal(Memory):
         if self._grouped and not self._begun:
             self._base.execute("begin")
             self._begun = True
-        for _ in range(self._begins):
-            self._base.execute("insert into events (ended) values (0)")
-        self._begins = 0
         self._base.execute(command, values)
 
     def knows(self, digest: bytes) -> bool:
         """Return whether this person has already taken part."""
-        return self._base.execute("select 1 from events where person = ?", (digest,)).fetchone() is not None
+        asked = "select 1 from events where person = ? and ended = 1"
+        return self._base.execute(asked, (digest,)).fetchone() is not None
 
     def words(self, words: Words) -> None:
         """Write random words before they are used."""
         self._write("insert into words (words) values (?)", words.tobytes())
 
-    def begin(self) -> None:
-        """Note that a user begins. It is written together with what comes next.
+    def begin(self, person: bytes | None) -> None:
+        """Write that a user begins, before the user sees anything.
 
-        If the process ends before, nothing was released since the last user who is in the journal, and none is missed.
+        Otherwise the place of a user would be used up after a crash if and only if the user, or another one, had ended
+        before. How long a user takes may depend on the user's data, and all later batches would begin elsewhere.
         """
-        self._begins += 1
+        self._write("insert into events (ended, person) values (0, ?)", person)
 
     def end(self, person: bytes | None, record: Record | None) -> None:
         """Write that a user has ended.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -13,15 +13,18 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.spelling import one_of
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
-from dpproof.mechanisms.agents.agent import Agent, Promise, check_environment
+from dpproof.mechanisms.agents.agent import Agent, check_environment
 from dpproof.mechanisms.agents.algorithms import ALGORITHMS
+from dpproof.mechanisms.agents.boxes import BoxSpace
+from dpproof.mechanisms.agents.gradient_constants import GradientConstants
 from dpproof.mechanisms.agents.journal import Journal, JournalError, Memory
 from dpproof.mechanisms.agents.passport import VERSION
 from dpproof.mechanisms.agents.plans import PRIVATIZERS, Wish
 from dpproof.mechanisms.agents.presets import PRESETS, Signal
+from dpproof.mechanisms.agents.promise import Promise
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.agents.task import FOUND, Task, successors_of
-from dpproof.mechanisms.randomness import Entropy, Randomness, RecordedWords, Source
+from dpproof.mechanisms.randomness import Entropy, Randomness, RecordedWords, RecordedWordsError, Source
 from dpproof.mechanisms.rl.private_ucb.constants import Constants
 
 
@@ -45,14 +48,15 @@ def agent(
     support: Any = None,
     starts: Any = None,
     privatizer: Any = "auto",
-    constants: Constants | None = None,
+    constants: Constants | GradientConstants | None = None,
     seed: Source = None,
     journal: str | FilePath | None = None,
 ) -> Agent:
     """Return a private agent whose whole run keeps (epsilon, delta) under a neighbouring relation.
 
     Args:
-        algorithm: ``private-ucb-vi``, ``private-ucb-po``, ``dp-ucbvi``, ``rlsvi``, ``sdp-pe`` or ``thompson``.
+        algorithm: ``private-ucb-vi``, ``private-ucb-po``, ``dp-ucbvi``, ``first-visit-vi``, ``rlsvi``, ``sdp-pe``,
+            ``thompson`` or ``policy-gradient``.
         env: a Gymnasium environment, whose spaces the agent takes. Or give ``observations`` and ``actions``.
         episodes: the number of users, one episode each.
         horizon: the largest number of steps of an episode.
@@ -62,8 +66,10 @@ def agent(
         reward_range: the smallest and the largest reward of a step.
         most_reward: the largest sum of rewards of an episode, if rewards are at least 0. A sum beyond it is cut. With
             few rewards in an episode this needs much less noise.
-        observations: the finite set of observations: a Gymnasium space, a number or a list of values.
-        actions: the finite set of actions, given in the same way.
+        observations: the finite set of observations: a Gymnasium space, a number or a list of values. For
+            ``policy-gradient``: a Gymnasium ``Box`` with finite limits, or a pair of lists with the lower and the upper
+            limits of the numbers. Numbers beyond them are cut.
+        actions: the finite set of actions: a Gymnasium space, a number or a list of values.
         support: the possible next observations of each observation and action, if they are public. A mapping from
             (observation, action), or a function with these arguments. ``"end"`` stands for the end of the episode.
             Without it every observation may follow every other one, and more counters get noise. With ``"found"`` a
@@ -71,7 +77,7 @@ def agent(
         starts: the observations in which an episode may begin, if they are public. Only SDP-PE needs them.
         privatizer: ``auto`` for the cheapest counters, or how counts are made private: ``tree``, ``square-root``,
             ``banded``, ``local``, or parameters of the accountant ``batched-counts``.
-        constants: constants of optimistic learning; a preset of the algorithm without it.
+        constants: `Constants` of optimistic learning, or `GradientConstants`; a preset of the algorithm without it.
         seed: leave it out for an agent that may be deployed. A seed makes a simulation, which has no guarantee.
         journal: an SQLite file, from which the run goes on after a crash. It holds the users' data.
 
@@ -93,21 +99,64 @@ def agent(
     if algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm ({algorithm!r}) {one_of(algorithm, ALGORITHMS)}")
     _budget(epsilon, delta)
-    spaces = [
-        _space(name, given, env) for name, given in (("observation", observations), ("action", actions))
-    ]
+    relation, chosen = Adjacency.of(adjacency), _constants(algorithm, constants)
+    acts = FiniteSpace.of("action", _space("action", actions, env))
+    seen = _space("observation", observations, env)
     low, high = (float(end) for end in reward_range)
-    successors = successors_of(spaces[0], spaces[1], support)
-    most = _most_gain(most_reward, low, high, horizon)
-    first = tuple(map(spaces[0].number, starts or ()))
-    found = isinstance(support, str)
-    if found:
-        _check_found(algorithm, Adjacency.of(adjacency), delta, privatizer)
-    task = Task(spaces[0], spaces[1], horizon, episodes, low, high, successors, most, first, found)
+    rest = (acts, horizon, episodes, low, high)
+    if isinstance(chosen, GradientConstants):
+        _check_unused(
+            algorithm, support=support, starts=starts, most_reward=most_reward, privatizer=privatizer
+        )
+        task = Task(BoxSpace.of("observation", seen), *rest)
+    else:
+        task = _with_tables(FiniteSpace.of("observation", seen), rest, support, most_reward, starts)
+    if task.found:
+        _check_found(algorithm, relation, delta, privatizer)
     if env is not None:
         check_environment(task, env)
-    wish = Wish(Adjacency.of(adjacency), epsilon, delta, constants or PRESETS[algorithm], privatizer)
+    wish = Wish(relation, epsilon, delta, chosen, privatizer)
     return _begun(algorithm, task, wish, Randomness.of(seed), journal)
+
+
+def _with_tables(
+    seen: FiniteSpace,
+    rest: tuple[FiniteSpace, int, int, float, float],
+    support: Any,
+    most_reward: float | None,
+    starts: Any,
+) -> Task:
+    """Return a task with a finite set of observations, and with what is declared about them."""
+    actions, horizon, _, low, high = rest
+    return Task(
+        seen,
+        *rest,
+        successors=successors_of(seen, actions, support),
+        most_gain=_most_gain(most_reward, low, high, horizon),
+        starts=tuple(map(seen.number, starts or ())),
+        found=isinstance(support, str),
+    )
+
+
+def _constants(algorithm: str, given: Any) -> Constants | GradientConstants:
+    """Return the constants of an algorithm: the preset unless others are given."""
+    usual = PRESETS[algorithm]
+    if given is None:
+        return usual
+    if type(given) is not type(usual):
+        raise ValueError(f"constants ({given!r:.80}) must be {type(usual).__name__} for {algorithm}")
+    found: Constants | GradientConstants = given
+    return found
+
+
+def _check_unused(algorithm: str, privatizer: Any, **given: Any) -> None:
+    """Refuse arguments that an algorithm without tables does not use."""
+    used = [name for name, value in given.items() if value is not None]
+    used += ["privatizer"] if privatizer != "auto" else []
+    if used:
+        raise ValueError(
+            f"{', '.join(used)} must be left out for {algorithm}, which keeps no tables of counts"
+        )
 
 
 def _budget(epsilon: Any, delta: Any) -> None:
@@ -153,20 +202,19 @@ def _most_gain(most: float | None, low: float, high: float, horizon: int) -> flo
     return most / high if most / high < horizon else None
 
 
-def _space(name: str, given: Any, env: Any) -> FiniteSpace:
+def _space(name: str, given: Any, env: Any) -> Any:
     if given is None and env is None:
         raise ValueError(f"{name}s (None) must be given if there is no env")
-    return FiniteSpace.of(name, getattr(env, f"{name}_space") if given is None else given)
+    return getattr(env, f"{name}_space") if given is None else given
 
 
 def _warn(signal: Signal, epsilon: Any) -> None:
-    """Warn if the noise of a count hides an average count."""
+    """Warn if noise hides what could be learned."""
     if signal.needed > signal.episodes:
         warnings.warn(
-            f"At epsilon {epsilon} the noise of a count has standard deviation {signal.deviation:.3g}, and an average "
-            f"count after {signal.episodes} episodes is {signal.average:.3g}. Learning needs about "
-            f"{_rounded(signal.needed)} episodes. Use a larger epsilon, declare the support, use fewer observations, "
-            "or the relation rewards-only if states and actions are public.",
+            f"At epsilon {epsilon} the noise of {signal.noisy} has standard deviation {signal.deviation:.3g}, and "
+            f"{signal.average_of} after {signal.episodes} episodes is {signal.average:.3g}. Learning needs about "
+            f"{_rounded(signal.needed)} episodes. Use a larger epsilon, {signal.remedy}.",
             SwampedWarning,
             stacklevel=4,
         )
@@ -211,13 +259,17 @@ def _made(algorithm: str, task: Task, wish: Wish, randomness: Randomness, journa
 
 def _resumed(algorithm: str, task: Task, wish: Wish, randomness: Randomness, journal: Journal) -> Agent:
     words = RecordedWords(journal.words, journal.recorded_words())
-    found = _made(algorithm, task, _as_before(wish, journal), Randomness(Entropy(words)), journal)
-    found.replay(journal.events())
+    try:
+        found = _made(algorithm, task, _as_before(wish, journal), Randomness(Entropy(words)), journal)
+        found.replay(journal.events())
+    except RecordedWordsError as error:
+        raise JournalError(f"journal cannot be repeated: {error}") from error
     if words.left:
         raise JournalError(
             f"the journal holds {words.left} random words that its users do not need, so users are missing from it. "
             "Their noise must not be used for other users. Use a complete journal, or a new file."
         )
+    found.settle()
     return found
 
 
@@ -246,6 +298,7 @@ def _asked(algorithm: str, task: Task, wish: Wish) -> str:
         "reward_range": [task.low, task.high],
         "most_gain": task.most_gain,
         "starts": task.starts,
+        "constants": asdict(wish.constants),
         "support": FOUND if task.found else None if task.successors is None else task.successors.tolist(),
     }
     return json.dumps(told, sort_keys=True)

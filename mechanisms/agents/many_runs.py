@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
-from dpproof.mechanisms.agents.counted import Counters, Counting, Sums, possible_transitions
-from dpproof.mechanisms.agents.learner import Floats, Ints, Path
+from dpproof.mechanisms.agents.counters import Counters, Counting, Sums, possible_transitions
+from dpproof.mechanisms.agents.learner import Floats, Ints, Path, Paths
 from dpproof.mechanisms.agents.plans import Plan, counting_of, plan_of
 from dpproof.mechanisms.agents.presets import OPTIMISTIC
 from dpproof.mechanisms.agents.spaces import FiniteSpace
@@ -84,10 +84,12 @@ class AgentCounts:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of noisy counters of each family: of gains, and of transitions unless they are public."""
+        """The numbers of noisy counters: of gains, of transitions unless they are public, and of steps."""
         p = self.parameters
-        found = p.tables * p.states * p.actions, p.tables * possible_transitions(self.task)
-        return found[:1] if p.public_transitions else found
+        moves = possible_transitions(self.task)
+        found = p.tables * p.states * p.actions, p.tables * moves
+        steps = () if p.step_sigma is None else (p.horizon * moves,)
+        return found[:1] if p.public_transitions else (*found, *steps)
 
     def counting(self) -> Counting:
         """Return how users are counted."""
@@ -120,9 +122,11 @@ class AgentCounts:
         for counters, (scale, units) in zip(self.sizes, plan.families, strict=False):
             bank = self.bank(runs * counters, units, noise(scale, units))
             sums.append((_Repeated(bank, counters, runs), float(units * plan.lattice)))
-        users = Counters(self.task, self.counting(), sums[0][0], None if plan.public else sums[1][0])
+        users = Counters(
+            self.task, self.counting(), *([one for one, _ in sums] if not plan.public else [sums[0][0], None])
+        )
         if path is not None:
-            users.count(path)
+            users.count(Paths.of(path))
         rows = [
             np.concatenate([one.close() / unit for one, unit in sums], axis=2)
             for _ in range(min(plan.releases, EARLY))

@@ -9,7 +9,7 @@ import numpy as np
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
-from dpproof.mechanisms.agents.learner import Ints, Path, Record, Weights
+from dpproof.mechanisms.agents.learner import Ints, Learner, Path, Record, Weights
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.randomness import Randomness
 from dpproof.mechanisms.release.grid import GRID, REWARD_BITS, grains
@@ -19,7 +19,7 @@ from dpproof.mechanisms.rl.rlsvi.release import RLSVIStream
 from dpproof.mechanisms.rl.sdp_pe.stream import EliminationStream
 
 
-class RLSVILearner:
+class RLSVILearner(Learner):
     """RLSVI with users who arrive one after another. The end of an episode is a state that is never left.
 
     Args:
@@ -90,7 +90,7 @@ def padded(task: Task, path: Path) -> Path:
     )
 
 
-class EliminationLearner:
+class EliminationLearner(Learner):
     """SDP-PE with users who arrive one after another. The end of an episode is a state that is never left.
 
     A user's rewards become random bits before the server gets them: a gain g is 1 with probability g.
@@ -144,7 +144,7 @@ class EliminationLearner:
         self._stream.skip()
 
 
-class ThompsonLearner:
+class ThompsonLearner(Learner):
     """Gaussian Thompson sampling for a bandit: one observation, one step, one arm for each action.
 
     A user's action is the arm with the largest draw. There are no initial pulls.

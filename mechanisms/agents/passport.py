@@ -1,9 +1,9 @@
 """Passports: files with an agent's policy and its guarantee, which may be published.
 
-A passport is an npz file with two arrays. ``policy`` is the float32 array (H, S, A) of action probabilities, and
-``passport`` is a JSON text. It holds no user's data and no seed. Whoever reads it can compute the guarantee again
-from its fields, and compare the policy with its hash. Who wrote it cannot be checked: a passport that is made up
-consistently is accepted. Sign the file if that matters.
+A passport is an npz file with two arrays. ``policy`` is the float32 array (H, S, A) of action probabilities, or the
+numbers of a network. ``passport`` is a JSON text. It holds no user's data and no seed. Whoever reads it can compute the
+guarantee again from its fields, and compare the policy with its hash. Who wrote it cannot be checked: a passport that
+is made up consistently is accepted. Sign the file if that matters.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path as FilePath
@@ -26,13 +26,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.catalogue import accountant_for
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
+from dpproof.accountant.noise.gaussian import GaussianParameters
 from dpproof.accountant.numbers.enclosures import exact
-from dpproof.mechanisms.agents.agent import Agent, weakest
+from dpproof.mechanisms.agents.agent import Agent
 from dpproof.mechanisms.agents.algorithms import MECHANISMS
+from dpproof.mechanisms.agents.boxes import BoxSpace
+from dpproof.mechanisms.agents.gradient_constants import GradientConstants
+from dpproof.mechanisms.agents.gradient_sums import SENSITIVITY
 from dpproof.mechanisms.agents.learner import Weights
+from dpproof.mechanisms.agents.network import Network, hidden_of
 from dpproof.mechanisms.agents.plans import GRAINS
 from dpproof.mechanisms.agents.policy import Policy
+from dpproof.mechanisms.agents.promise import weakest
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.rl.sdp_pe.constants import TUNED
 from dpproof.mechanisms.rl.sdp_pe.stream import planned_sizes
@@ -49,7 +56,7 @@ UNIT = "user: one episode"
 _FIELDS = {
     "schema", "dpproof", "algorithm", "mechanism", "releases", "adjacency", "unit", "trust", "released",
     "statement", "joint_statement", "sampler", "notes", "asked", "epsilon", "users", "episodes", "horizon",
-    "reward_range", "observations", "actions", "policy",
+    "reward_range", "observations", "actions", "policy", "hidden",
 }  # fmt: skip
 
 
@@ -106,7 +113,7 @@ def write(agent: Agent, path: str | FilePath) -> None:
 
 def packed(agent: Agent) -> bytes:
     """Return the content of an agent's passport."""
-    weights = np.ascontiguousarray(agent.policy.weights)
+    weights = np.asarray(agent.policy.weights, np.float32, order="C")
     held = io.BytesIO()
     np.savez_compressed(
         held, policy=weights, passport=np.array(json.dumps(_told(agent, weights), sort_keys=True))
@@ -115,7 +122,7 @@ def packed(agent: Agent) -> bytes:
 
 
 def _told(agent: Agent, weights: Weights) -> dict[str, Any]:
-    promise, task = agent.promise, agent.task
+    promise, task, hidden = agent.promise, agent.task, hidden_of(agent.policy.weights)
     found = None if agent.simulated else promise.result()
     guarantee = {} if found is None else {
         "trust": found.trust.value,
@@ -143,7 +150,8 @@ def _told(agent: Agent, weights: Weights) -> dict[str, Any]:
         "reward_range": [task.low, task.high],
         "observations": task.observations.as_json(),
         "actions": task.actions.as_json(),
-        "policy": digest(weights),
+        "policy": digest(weights, hidden),
+        "hidden": hidden,
     }
 
 
@@ -153,10 +161,14 @@ def _epsilons(found: PrivacyResult, asked: Any) -> dict[str, float | None]:
     return {text: value if value < float("inf") else None for text, value in values.items()}
 
 
-def digest(weights: Weights) -> str:
-    """Return the SHA-256 digest of a policy: of its shape and of its bytes in row order, little-endian."""
+def digest(weights: Weights, hidden: Sequence[int] | None = None) -> str:
+    """Return the SHA-256 digest of a policy: of its shape and of its bytes in row order, little-endian.
+
+    The shape of a network has the widths of its hidden layers, too. Networks of other widths may have as many numbers.
+    """
     table = np.ascontiguousarray(weights, "<f4")
-    return hashlib.sha256(repr(table.shape).encode() + table.tobytes()).hexdigest()
+    shape = table.shape if hidden is None else (table.shape, tuple(hidden))
+    return hashlib.sha256(repr(shape).encode() + table.tobytes()).hexdigest()
 
 
 def load_agent(path: str | FilePath) -> Passport:
@@ -179,7 +191,7 @@ def load_agent(path: str | FilePath) -> Passport:
 
 
 def _checked(path: str | FilePath, weights: Weights, told: dict[str, Any]) -> Passport:
-    _compare(path, "policy (its SHA-256 digest)", told["policy"], digest(weights))
+    _compare(path, "policy (its SHA-256 digest)", told["policy"], digest(weights, told["hidden"]))
     _compare(path, "unit", told["unit"], UNIT)
     _check_fields(path, told)
     policy = _policy(path, weights, told)
@@ -189,9 +201,9 @@ def _checked(path: str | FilePath, weights: Weights, told: dict[str, Any]) -> Pa
 
 def _check_fields(path: str | FilePath, told: dict[str, Any]) -> None:
     """Check the fields that no number follows from, and that the algorithm releases by this mechanism."""
-    for name in ("users", "episodes", "horizon"):
-        if type(told[name]) is not int:
-            raise PassportError(f"{path}: {name} ({told[name]!r:.80}) must be an integer")
+    for name, least in (("users", 0), ("episodes", 1), ("horizon", 1)):
+        if type(told[name]) is not int or not least <= told[name] < 1 << 63:
+            raise PassportError(f"{path}: {name} ({told[name]!r:.80}) must be an integer of at least {least}")
     if not 0 <= told["users"] <= told["episodes"]:
         raise PassportError(f"{path}: users ({told['users']}) must be at most episodes ({told['episodes']})")
     low, high = told["reward_range"]
@@ -252,6 +264,23 @@ def _no_number(text: str) -> float:
 
 
 def _policy(path: str | FilePath, weights: NDArray[Any], told: dict[str, Any]) -> Policy:
+    """Return the policy: a network if the passport says the widths of its hidden layers, otherwise a table."""
+    found = _table(path, weights, told) if told["hidden"] is None else _network(path, weights, told)
+    if (told["algorithm"] == "policy-gradient") == (told["hidden"] is None):
+        raise PassportError(f"{path}: hidden ({told['hidden']!r:.80}) does not belong to {told['algorithm']}")
+    return found
+
+
+def _network(path: str | FilePath, numbers: NDArray[Any], told: dict[str, Any]) -> Policy:
+    if numbers.dtype != np.float32 or not np.isfinite(numbers).all():
+        raise PassportError(f"{path}: the network must be of finite float32 numbers")
+    spaces = BoxSpace.from_json(told["observations"]), FiniteSpace.from_json("action", told["actions"])
+    constants = GradientConstants(hidden=tuple(told["hidden"]))
+    widths = constants.widths(spaces[0].size, spaces[1].size)
+    return Policy(*spaces, Network(widths, numbers, told["horizon"]))
+
+
+def _table(path: str | FilePath, weights: NDArray[Any], told: dict[str, Any]) -> Policy:
     for name, size in zip(("observations", "actions"), weights.shape[1:], strict=True):
         _compare(
             path, f"the number of {name}", told[name] if type(told[name]) is int else len(told[name]), size
@@ -269,6 +298,9 @@ def _policy(path: str | FilePath, weights: NDArray[Any], told: dict[str, Any]) -
 
 def _check_sizes(path: str | FilePath, told: dict[str, Any], policy: Policy) -> None:
     """Compare the sizes that the accountant used with those of the policy."""
+    if told["algorithm"] == "policy-gradient":
+        _compare(path, "releases", *_gradients(told))
+        return
     end = told["mechanism"] != "batched-counts"  # the end of an episode is one more state elsewhere
     starts = told["algorithm"] == "sdp-pe" and told["releases"][0]["states"] == policy.observations.size + 2
     sizes = {
@@ -292,6 +324,14 @@ def _check_sizes(path: str | FilePath, told: dict[str, Any], policy: Policy) -> 
             _compare(path, name, release[name], sizes[name])
     if told["algorithm"] == "sdp-pe":
         _compare(path, "releases", *_batches(told, sizes))
+
+
+def _gradients(told: dict[str, Any]) -> tuple[str, str]:
+    """Return the releases of policy gradients, as the passport says and as the relation and the noise imply."""
+    sigma = float(told["releases"][0]["sigma"])
+    wanted = GaussianParameters(sigma=sigma, sensitivity=SENSITIVITY[Adjacency.of(told["adjacency"])])
+    held, implied = ([sorted(one.items()) for one in all_] for all_ in (told["releases"], [wanted.as_json()]))
+    return repr(held), repr(implied)
 
 
 def _batches(told: dict[str, Any], sizes: Mapping[str, int]) -> tuple[list[Any], list[Any]]:

@@ -22,7 +22,7 @@ from dpproof.accountant.rl.private_ucb.choice import cheapest_counters
 from dpproof.accountant.rl.private_ucb.encoder import encoder
 from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
 from dpproof.accountant.rl.private_ucb.thresholds import with_openings
-from dpproof.mechanisms.agents.counted import (
+from dpproof.mechanisms.agents.counters import (
     Counters,
     Counting,
     Sums,
@@ -45,45 +45,46 @@ class Wish:
     Attributes:
         adjacency: the neighbouring relation.
         epsilon, delta: the guarantee that the whole run must have.
-        constants: the constants of optimistic learning.
+        constants: the constants of the algorithm, of the type of its preset.
         privatizer: how counts are made private: a name of `PRIVATIZERS`, or parameters of ``batched-counts``.
     """
 
     adjacency: Adjacency
     epsilon: Any
     delta: Any
-    constants: Constants
+    constants: Any
     privatizer: Any = "auto"
 
 
 GRAINS = 1024
 """Gains are multiples of 1/GRAINS."""
 _BITS, _WHOLE, _WHOLE_SUMS = 16, 53, 1 << 40
-_RELEASES = 400
-"""How often counts are released in a run, at most. More releases need more noise, fewer let the policy wait."""
+_RELEASES, _LOCAL_RELEASES = 2_500, 400
+"""How often a trusted server releases counts in a run, at most, and how often users' own noisy counts are summed.
+
+The agent plans after every release, which takes time. Parameters that are given may have more releases."""
 _FOUND_NEXT, _FOUND_TIMES = 4, 4
 """For transitions that are found: the number of next states that sizes are chosen for, and of periods."""
 
 
 def counters_of(task: Task, plan: Plan, counting: Counting, words: WordSource) -> Counters:
     """Return counters that begin at 0."""
-    cells = task.states * task.actions.size
     if plan.openings is not None:
         return _found_counters(task, plan, plan.openings, counting, words)
+    cells, moves = task.states * task.actions.size, possible_transitions(task)
+    sizes = (plan.tables * cells, plan.tables * moves, task.horizon * moves)
     sums = [
-        plan.bank(plan.tables * counters, units, plan.noise(scale, units, words))
-        for counters, (scale, units) in zip(
-            (cells, possible_transitions(task) or 1), plan.families, strict=True
-        )
+        plan.bank(counters, units, plan.noise(scale, units, words))
+        for counters, (scale, units) in zip(sizes, plan.families, strict=False)
     ]
-    return Counters(task, counting, sums[0], None if plan.public else sums[1])
+    return Counters(task, counting, sums[0], None if plan.public else sums[1], *sums[2:])
 
 
 def _found_counters(
     task: Task, plan: Plan, openings: Openings, counting: Counting, words: WordSource
 ) -> FoundCounters:
     """Return counters for transitions that are found. No transition has a counter yet."""
-    (gain_scale, grains), (scale, _) = plan.families
+    (gain_scale, grains), (scale, _), *_ = plan.families
     cells = plan.tables * task.states * task.actions.size
     gains = plan.bank(cells, grains, plan.noise(gain_scale, grains, words))
     moves = plan.bank(0, 1, plan.noise(scale, 1, words))
@@ -106,9 +107,11 @@ class Plan:
         laplace: whether the noise is Laplace noise; Gaussian otherwise.
         bank: a function that makes private sums, given the number of counters, the units of a count and a function
             that draws noise.
-        amplification: the standard deviation of a running sum, for noise of standard deviation 1.
+        amplification: the standard deviation of the last running sum, for noise of standard deviation 1.
         terms: the number of independent noise terms in a running sum, for Laplace noise.
         openings: how transitions are found; None if they have counters from the start.
+        step_scale: the scale of the noise of transitions that are counted for each step as well; None if they are not.
+        growth: a batch has at least this share of all users before it.
     """
 
     mechanism: str
@@ -126,6 +129,8 @@ class Plan:
     amplification: float
     terms: int
     openings: Openings | None = None
+    step_scale: Fraction | None = None
+    growth: Fraction = Fraction(0)
 
     @property
     def local(self) -> bool:
@@ -133,9 +138,10 @@ class Plan:
         return self.mechanism == "local-counts"
 
     @property
-    def families(self) -> tuple[tuple[Fraction, int], tuple[Fraction, int]]:
-        """The scale of the noise and the units of a count: of gains, then of transitions."""
-        return (self.gain_scale, GRAINS), (self.scale, 1)
+    def families(self) -> tuple[tuple[Fraction, int], ...]:
+        """The scale of the noise and the units of a count: of gains, of transitions, and of transitions of a step."""
+        steps = () if self.step_scale is None else ((self.step_scale, 1),)
+        return (self.gain_scale, GRAINS), (self.scale, 1), *steps
 
     def noise(self, scale: Fraction, units: int, words: WordSource) -> Callable[[int], Ints]:
         """Return a function that draws integer noise, for counts in units of 1/``units``."""
@@ -175,8 +181,8 @@ def plan_of(task: Task, p: BatchedCountsParameters) -> Plan:
     return Plan(
         "batched-counts",
         p,
-        Fraction(p.sigma),
-        Fraction(p.sigma) * Fraction(p.cost_factor),
+        exact(p.sigma),
+        exact(p.sigma) * exact(p.cost_factor),
         p.every,
         p.batches,
         p.cap if p.pooled else task.horizon,
@@ -188,6 +194,8 @@ def plan_of(task: Task, p: BatchedCountsParameters) -> Plan:
         one.amplification * lattice,
         p.batches.bit_length(),
         _openings(p),
+        None if p.step_sigma is None else exact(p.step_sigma),
+        exact(p.growth or 0),
     )
 
 
@@ -215,7 +223,7 @@ def _openings(p: BatchedCountsParameters) -> Openings | None:
     """Return how transitions are found; None if every possible one has a counter."""
     if p.threshold is None:
         return None
-    return Openings(Fraction(p.opening_sigma or 0), p.threshold, max(1, p.batches // _FOUND_TIMES))
+    return Openings(exact(p.opening_sigma or 0), p.threshold, max(1, p.batches // _FOUND_TIMES))
 
 
 PRIVATIZERS = ("auto", "tree", "square-root", "banded", "local")
@@ -224,6 +232,8 @@ PRIVATIZERS = ("auto", "tree", "square-root", "banded", "local")
 
 def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
     """Return the parameters of the counters with the least certified error among those that the wish allows.
+
+    They have at most 2,500 releases.
 
     Raises:
         ValueError: for an unknown privatizer, one that has no noise for delta 0, or a single episode.
@@ -244,17 +254,19 @@ def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
     found = (
         one.parameters
         for one in table.candidates
-        if _is(one.parameters, wish.privatizer) and not (task.found and one.parameters.counter == "tree")
+        if _is(one.parameters, wish.privatizer)
+        and one.parameters.batches <= _RELEASES
+        and not (task.found and one.parameters.counter == "tree")
     )
     chosen = next(found, None)
     if chosen is None:
         raise ValueError(
             f"privatizer ({wish.privatizer!r}) needs a delta above 0. Use tree or auto for delta 0."
         )
-    return _coarse_enough(chosen)
+    return coarse_enough(chosen)
 
 
-def _coarse_enough(parameters: BatchedCountsParameters) -> BatchedCountsParameters:
+def coarse_enough(parameters: BatchedCountsParameters) -> BatchedCountsParameters:
     """Return the parameters with so few bits that the noise is at most 2^38 steps of the grid.
 
     The sampler of noise accepts 2^40 steps. The rest is for the calibration with fewer bits, which changes sigma.
@@ -294,7 +306,7 @@ def local_plan(task: Task, wish: Wish) -> Plan:
         pooled=True,
     )  # fmt: skip
     p, _ = accountant_for("local-counts").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
-    every = max(1, (task.episodes - 1) // _RELEASES)
+    every = max(1, (task.episodes - 1) // _LOCAL_RELEASES)
     scale = Fraction(p.used_scale())
 
     def bank(counters: int, _units: int, _draw: Callable[[int], Ints]) -> Sums:
@@ -317,7 +329,15 @@ def counting_of(task: Task, plan: Plan, constants: Constants) -> Counting:
     transition = 0.0 if plan.public else float(plan.scale) * unit
     most = None if task.most_gain is None else math.floor(Fraction(task.most_gain) * GRAINS)
     return Counting(
-        GRAINS, most, plan.every, plan.releases, plan.cap, pooled, float(plan.gain_scale) * unit, transition
+        GRAINS,
+        most,
+        plan.every,
+        plan.releases,
+        plan.cap,
+        pooled,
+        float(plan.gain_scale) * unit,
+        transition,
+        plan.growth,
     )
 
 

@@ -8,28 +8,30 @@ from typing import Any
 import numpy as np
 
 from dpproof.mechanisms import _checks
-from dpproof.mechanisms.agents.learner import Floats, Weights
+from dpproof.mechanisms.agents.boxes import Observations
+from dpproof.mechanisms.agents.learner import Chances, Floats
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.randomness import Randomness, Source
 
 
 @dataclass(frozen=True, eq=False)
 class Policy:
-    """A policy for H steps, S observations and A actions.
+    """A policy for H steps and A actions.
 
     Attributes:
         observations: the set of observations.
         actions: the set of actions.
-        weights: float32 array (H, S, A), the probability of each action in each step for each observation.
+        weights: the probabilities of actions: a float32 array (H, S, A) for S observations, or a network for
+            observations that are vectors of real numbers.
 
     >>> two = FiniteSpace.of("observation", 2), FiniteSpace.of("action", ["left", "right"])
     >>> Policy(*two, np.array([[[1, 0], [0, 1]]], np.float32)).best(1)
     'right'
     """
 
-    observations: FiniteSpace
+    observations: Observations
     actions: FiniteSpace
-    weights: Weights
+    weights: Chances
 
     @property
     def horizon(self) -> int:

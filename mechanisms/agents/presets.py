@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from dpproof.mechanisms.agents.gradient_constants import GradientConstants
 from dpproof.mechanisms.rl.private_ucb.constants import THEORY, Constants
 
 OPTIMISTIC: Final = Constants(width=0.005, error=0.0, shift=0.0, remaining=True, threshold=0.25)
@@ -14,15 +15,21 @@ MIRRORED: Final = Constants(
     width=0.005, error=0.0, shift=0.0, remaining=True, learning_rate=300.0, threshold=0.25
 )
 """Constants of policy optimisation. No regret guarantee."""
-PRESETS: Mapping[str, Constants] = {
+GRADIENTS: Final = GradientConstants()
+"""Constants of policy gradients, tuned on a cart with other physics than CartPole. No guarantee of learning."""
+PRESETS: Mapping[str, Constants | GradientConstants] = {
     "private-ucb-vi": OPTIMISTIC,
     "private-ucb-po": MIRRORED,
     "dp-ucbvi": OPTIMISTIC,
+    "first-visit-vi": THEORY,
     "rlsvi": THEORY,
     "sdp-pe": THEORY,
     "thompson": THEORY,
+    "policy-gradient": GRADIENTS,
 }
-"""The constants of each algorithm. RLSVI and Thompson sampling have none besides their noise."""
+"""The constants of each algorithm. RLSVI and Thompson sampling have none besides their noise.
+
+Those of ``first-visit-vi`` are `dpproof.mechanisms.agents.first_visits.Trust`."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,8 @@ class Signal:
         average: an average count at the end: the number of counted visits, divided by the number of counters.
         deviation: the standard deviation of the noise of a count in the last release.
         opened: the average count at which an average transition is found; 0 if all transitions have counters.
+        noisy, average_of: what has this noise, and this average, in words.
+        remedy: what helps against too much noise, besides a larger epsilon.
 
     >>> Signal(episodes=1000, average=50.0, deviation=100.0).needed
     4000.0
@@ -43,6 +52,12 @@ class Signal:
     average: float
     deviation: float
     opened: float = 0.0
+    noisy: str = "a count"
+    average_of: str = "an average count"
+    remedy: str = (
+        "declare the support, use fewer observations, "
+        "or the relation rewards-only if states and actions are public"
+    )
 
     @property
     def needed(self) -> float:

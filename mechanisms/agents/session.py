@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from dpproof.mechanisms.agents.learner import Path, Weights
+from dpproof.mechanisms.agents.learner import Chances, Path
 from dpproof.mechanisms.agents.policy import drawn
 from dpproof.mechanisms.agents.task import Task
 
@@ -31,16 +31,26 @@ class Session:
     """
 
     _task: Task
-    _weights: Weights
+    _weights: Chances
     _digest: bytes | None
     _rng: np.random.Generator
     _end: End
-    _states: list[int] = field(default_factory=list)
+    _states: list[Any] = field(default_factory=list)
     _actions: list[int] = field(default_factory=list)
     _gains: list[float] = field(default_factory=list)
     _done: bool = False
     _closed: bool = False
     _lock: Any = field(default_factory=threading.RLock)
+
+    def __reduce__(self) -> Any:
+        """Refuse to be copied or pickled.
+
+        Raises:
+            TypeError: always. The user would be counted once for each copy.
+        """
+        raise TypeError(
+            "A session must not be copied, because its user would be counted twice. Share the session itself."
+        )
 
     def __repr__(self) -> str:
         return f"<session of a user, {'ended' if self._closed else 'open'}>"
@@ -100,7 +110,7 @@ class Session:
                 raise ValueError("observe() must come after act(). Call act(observation) in every step.")
             gain = self._task.gain(reward)
             chosen = self._actions[-1] if action is None else self._task.actions.number(action)
-            after = self._task.states if terminated else self._task.observations.number(observation)
+            after = self._task.observations.end if terminated else self._task.observations.number(observation)
             self._actions[-1] = chosen
             self._gains.append(gain)
             self._states.append(after)

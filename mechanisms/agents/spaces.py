@@ -41,6 +41,11 @@ class FiniteSpace:
         """The number of values."""
         return len(self.values)
 
+    @property
+    def end(self) -> int:
+        """What stands for the end of an episode: the number after the last value."""
+        return self.size
+
     @classmethod
     def of(cls, name: str, given: Any) -> FiniteSpace:
         """Return the finite set that ``given`` describes.
@@ -83,6 +88,10 @@ class FiniteSpace:
     def value(self, number: int) -> Any:
         """Return the value with this number. An array is returned as a tuple."""
         return self.values[number]
+
+    def fits(self, space: Any) -> bool:
+        """Return whether a Gymnasium space has these values. Spaces that are not ``Discrete`` are not compared."""
+        return not hasattr(space, "n") or FiniteSpace.of(self.name, space).values == self.values
 
     def as_json(self) -> int | list[Any]:
         """Return the set as JSON data: its size if the values are 0, ..., n-1, otherwise the list of values."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.mechanisms import _checks
+from dpproof.mechanisms.agents.boxes import Observations
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 
 Ints = NDArray[np.int64]
@@ -27,7 +28,7 @@ class Task:
     """The public facts about a learning problem. They must not depend on any user's data.
 
     Attributes:
-        observations: the finite set of observations (states). The agent treats an observation as the state.
+        observations: the set of observations (states). The agent treats an observation as the state.
         actions: the finite set of actions.
         horizon: the largest number of steps H of an episode.
         episodes: the number of episodes K. Each is one user.
@@ -43,7 +44,7 @@ class Task:
         ValueError: a number below 1, or a range of rewards that is empty or not finite.
     """
 
-    observations: FiniteSpace
+    observations: Observations
     actions: FiniteSpace
     horizon: int
     episodes: int
@@ -67,7 +68,7 @@ class Task:
 
     @property
     def states(self) -> int:
-        """Number S of states, without the end of the episode."""
+        """Number S of states, without the end of the episode. It has no meaning for observations in a box."""
         return self.observations.size
 
     @property

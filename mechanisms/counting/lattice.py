@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpproof.mechanisms._checks import at_least
+from dpproof.mechanisms.compiled import njit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -57,20 +58,23 @@ class LatticeSums:
         self._decoder = _decoder(self._encoder)
         self._draw = draw
         self._leaf = np.zeros(counters)
-        self._leaves: list[Floats] = []
-        self._released: list[Floats] = []
+        self._leaves = np.zeros((0, counters))
+        self._released = np.zeros((0, counters))
+        self.time = 0
+        """The number of closed leaves."""
         self.running = np.zeros(counters)
         """The running sums of all closed leaves, computed from the released integers."""
 
     @property
     def amplification(self) -> float:
         """The standard deviation of the noise of the last running sums, for noise of standard deviation 1."""
-        return float(np.linalg.norm(self._decoder))
+        return float(self.spreads[-1])
 
     @property
-    def time(self) -> int:
-        """The number of closed leaves."""
-        return len(self._released)
+    def spreads(self) -> Floats:
+        """The standard deviation of the noise of the running sums after 1, 2, ... leaves, for noise of deviation 1."""
+        found: Floats = np.sqrt(np.cumsum(self._decoder**2))
+        return found
 
     @property
     def room(self) -> int:
@@ -88,6 +92,8 @@ class LatticeSums:
         """
         more = np.zeros(at_least("counters", counters, 0))
         self._leaf, self.running = np.append(self._leaf, more), np.append(self.running, more)
+        wider = ((0, 0), (0, counters))
+        self._leaves, self._released = np.pad(self._leaves, wider), np.pad(self._released, wider)
 
     def close(self) -> Ints:
         """Complete the present leaf, and return the released integers y_t.
@@ -97,12 +103,16 @@ class LatticeSums:
         """
         if not self.room:
             raise ValueError(f"leaf number {self.time + 1} cannot be closed, because the stream is over")
-        self._leaves.append(self._leaf)
+        if self.time == len(self._leaves):
+            longer = ((0, min(self.time + 8, self.room)), (0, 0))
+            self._leaves, self._released = np.pad(self._leaves, longer), np.pad(self._released, longer)
+        self._leaves[self.time] = self._leaf
         self._leaf = np.zeros_like(self._leaf)
         noise = self._draw(self._leaf.size)
-        released = _combined(self._encoder, self._leaves, noise.size).astype(np.int64) + noise
-        self._released.append(released.astype(np.float64))
-        self.running = _combined(self._decoder, self._released, noise.size)
+        released = combined(self._encoder, self._leaves, self.time + 1).astype(np.int64) + noise
+        self._released[self.time] = released
+        self.time += 1
+        self.running = combined(self._decoder, self._released, self.time)
         return released
 
 
@@ -136,6 +146,11 @@ class TreeSums:
     def amplification(self) -> float:
         """An upper bound on the standard deviation of the noise of a running sum, for noise of standard deviation 1."""
         return math.sqrt(self._leaves.bit_length())
+
+    @property
+    def spreads(self) -> Floats:
+        """Upper bounds on the deviation of the running sums after 1, 2, ... leaves, for noise of deviation 1."""
+        return np.sqrt([float(time.bit_count()) for time in range(1, self._leaves + 1)])
 
     def add(self, places: ArrayLike, amounts: ArrayLike) -> None:
         """Add integers to counters of the present leaf. A counter may be listed more than once."""
@@ -201,15 +216,15 @@ class PlainSums:
         self.running, self._leaf = self.running + self._leaf, np.zeros_like(self._leaf)
 
 
-def _combined(column: Floats, rows: list[Floats], size: int) -> Floats:
-    """Return the last entry of the Toeplitz matrix with this first column times the rows.
-
-    A row that is shorter than ``size`` is filled up with zeros.
-    """
-    found = np.zeros(size)
-    for weight, row in zip(column[: len(rows)][::-1].tolist(), rows, strict=True):
-        if weight:
-            found[: row.size] += weight * row
+@njit
+def combined(column: Floats, rows: Floats, time: int) -> Floats:  # pragma: no cover - compiled
+    """Return entry number `time` of the Toeplitz matrix with this first column times the rows, counted from 1."""
+    found = np.zeros(rows.shape[1])
+    for i in range(time):
+        weight = column[time - 1 - i]
+        if weight != 0.0:
+            for j in range(len(found)):  # without temporary arrays, in the same order
+                found[j] += weight * rows[i, j]
     return found
 
 

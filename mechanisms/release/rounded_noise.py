@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from flint import arb
@@ -42,8 +42,35 @@ _WIDEST = 53
 _LEAST, _MOST = Fraction(1, 1 << 20), Fraction(1 << 40)
 
 
+class _Rounded:
+    """Integer noise: real noise with one scale, rounded. A subclass has the scale as its only field."""
+
+    quantile: ClassVar[Quantile]
+
+    def __post_init__(self) -> None:
+        """Refuse a scale that is not an exact rational in (2^-20, 2^40]."""
+        for name, scale in vars(self).items():
+            if type(scale) not in (Fraction, int) or not _LEAST < scale <= _MOST:
+                raise ValueError(
+                    f"{name} ({scale!r}) must be a fractions.Fraction or an integer in (2^-20, 2^40]"
+                )
+
+    def draw(self, count: int, source: WordSource = system_words) -> NDArray[np.int64]:
+        """Return ``count`` independent draws.
+
+        Args:
+            count: number of draws, at least 0.
+            source: the source of random 64-bit words. Draws from another source than the default are a simulation.
+
+        Raises:
+            ValueError: ``count`` is not an integer of at least 0.
+        """
+        (scale,) = vars(self).values()
+        return _drawn(self.quantile, scale, count, source)
+
+
 @dataclass(frozen=True)
-class RoundedNormal:
+class RoundedNormal(_Rounded):
     """The distribution of round(sigma Z), where Z is a standard normal variable.
 
     Args:
@@ -57,27 +84,13 @@ class RoundedNormal:
     array([-1, -3, -6,  2,  1,  4])
     """
 
+    quantile = NORMAL
+
     sigma: Fraction
-
-    def __post_init__(self) -> None:
-        """Refuse a sigma that is not an exact rational in (2^-20, 2^40]."""
-        _check_scale("sigma", self.sigma)
-
-    def draw(self, count: int, source: WordSource = system_words) -> NDArray[np.int64]:
-        """Return ``count`` independent draws.
-
-        Args:
-            count: number of draws, at least 0.
-            source: the source of random 64-bit words. Draws from another source than the default are a simulation.
-
-        Raises:
-            ValueError: ``count`` is not an integer of at least 0.
-        """
-        return _drawn(NORMAL, self.sigma, count, source)
 
 
 @dataclass(frozen=True)
-class RoundedLaplace:
+class RoundedLaplace(_Rounded):
     """The distribution of round(scale L), where L is a Laplace variable of scale 1 (density exp(-abs(x))/2).
 
     Args:
@@ -91,28 +104,9 @@ class RoundedLaplace:
     array([ -1,  -3, -10,   2,   1,   6])
     """
 
+    quantile = LAPLACE
+
     scale: Fraction
-
-    def __post_init__(self) -> None:
-        """Refuse a scale that is not an exact rational in (2^-20, 2^40]."""
-        _check_scale("scale", self.scale)
-
-    def draw(self, count: int, source: WordSource = system_words) -> NDArray[np.int64]:
-        """Return ``count`` independent draws.
-
-        Args:
-            count: number of draws, at least 0.
-            source: the source of random 64-bit words. Draws from another source than the default are a simulation.
-
-        Raises:
-            ValueError: ``count`` is not an integer of at least 0.
-        """
-        return _drawn(LAPLACE, self.scale, count, source)
-
-
-def _check_scale(name: str, scale: Fraction) -> None:
-    if type(scale) not in (Fraction, int) or not _LEAST < scale <= _MOST:
-        raise ValueError(f"{name} ({scale!r}) must be a fractions.Fraction or an integer in (2^-20, 2^40]")
 
 
 def _drawn(quantile: Quantile, scale: Fraction, count: int, source: WordSource) -> NDArray[np.int64]:

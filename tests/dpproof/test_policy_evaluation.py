@@ -176,8 +176,8 @@ def row(kind, trajectories, rmse, error=0.01, **more):
     return {"kind": kind, "trajectories": trajectories, "rmse": rmse, "rmse_error": error, **more}
 
 
-def test_the_papers_sentences_are_read_from_the_tables():
-    """Both readings of each sentence, from tables made to confirm and to refute it."""
+def test_the_numbers_behind_the_papers_sentences_are_counted():
+    """Two readings of each sentence, from tables made for the sentence and against it."""
     name = KINDS[1].name
 
     def page(at_root, small, large):
@@ -191,15 +191,15 @@ def test_the_papers_sentences_are_read_from_the_tables():
             for m, value in zip((100, 200), values, strict=True)
         ]
         found = replace(RECORDED, tables={**RECORDED.tables, "batches": table, "ridge": swept})
-        return STUDY.written(found)
+        return STUDY.written(found, [])
 
     kept = page(1.0, (2, 2), (3, 1))
-    assert "As measured here" in kept
-    assert "Confirmed: 1 of 1 rows have this order" in kept
+    assert "three standard errors, in 0 of 1 rows" in kept
+    assert "1 of 1 rows have this order" in kept
     assert "DP-LSW in 1 of 1, DP-LSL in 0 of 1" in kept
     broken = page(8.0, (3, 1), (2, 2))
-    assert "Refuted on this chain" in broken
-    assert "Not so: 0 of 1 rows have this order" in broken
+    assert "three standard errors, in 1 of 1 rows" in broken
+    assert "0 of 1 rows have this order" in broken
     assert "DP-LSW in 0 of 1, DP-LSL in 1 of 1" in broken
 
 

@@ -14,8 +14,8 @@ from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC
 from dpproof.mechanisms.randomness import Entropy
-from dpproof.reproduction.engine import ARITHMETIC
 from dpproof.reproduction.experiments import experiments
+from dpproof.reproduction.pages import ARITHMETIC
 from tests.rows import tiered
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -31,6 +31,7 @@ from dpproof.proofs_check.verdict import Verdict
 from dpproof.report import html, overview
 from dpproof.report.html import render, write_report
 from dpproof.report.overview import Mark, Row
+from dpproof.reproduction.experiments import experiments
 from tests.rows import rows
 
 PAPERS = tuple(papers().values())
@@ -156,9 +157,12 @@ def test_the_numbers_are_shown_rounded_towards_safety(page):
 
 def test_nothing_is_loaded(page):
     outline = Outline(page)
-    assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & set(outline.tags)
+    assert not {"link", "iframe", "object", "embed", "base", "form"} & set(outline.tags)
+    sources = [value for name, value in outline.attributes if name == "src"]
+    assert len(sources) == outline.tags.count("img") == len(experiments()["rlsvi"].figures)
+    assert all(value.startswith("data:image/svg+xml;base64,") for value in sources)
     for name, value in outline.attributes:
-        if name in ("href", "src", "xlink:href", "action", "data", "srcset", "poster"):
+        if name in ("href", "xlink:href", "action", "data", "srcset", "poster"):
             assert value.startswith("#")
         assert not name.startswith("on")
     assert "@import" not in page

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from dpproof.cli import app
 from dpproof.reproduction.expert import study
-from dpproof.reproduction.expert.settings import CHOICES, FULL, METHODS, PAPER, QUICK, Size
+from dpproof.reproduction.expert.settings import ALONE, CHOICES, FULL, METHODS, PAPER, QUICK, Size
 from dpproof.reproduction.expert.study import STUDY
 
 needed = pytest.mark.skipif(
@@ -28,11 +28,11 @@ def found(tmp_path_factory):
 def test_every_method_is_run_and_written(found):
     folder, answer = found
     named = {(row["problem"], row["method"], row["epsilon"]) for row in answer["rows"]}
-    assert len(named) == len(answer["rows"]) == 4
+    assert len(named) == len(answer["rows"]) == 5
     with (folder / "expert" / "returns.csv").open(encoding="utf-8") as stream:
         assert [float(r["return"]) for r in csv.DictReader(stream)] == [r["return"] for r in answer["rows"]]
     page = (folder / "expert.md").read_text(encoding="utf-8")
-    for name in ("returns", "released"):
+    for name in ("returns", "released", "experts"):
         assert (folder / "expert" / f"{name}.svg").stat().st_size > 1000
         assert f"expert/{name}.svg" in page
     assert "Scaled down" in page
@@ -63,6 +63,7 @@ def test_less_noise_releases_more(found):
         assert row["calibrated_released"] > row["printed_released"] + 20
 
 
+@pytest.mark.slow  # test_reproduce.py has the same for another experiment
 def test_equal_seeds_give_equal_files(found, tmp_path):
     folder, _ = found
     STUDY.run(tmp_path, True, 3, TINY, workers=1)
@@ -70,22 +71,23 @@ def test_equal_seeds_give_equal_files(found, tmp_path):
         assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
 
 
-def test_a_finished_problem_is_not_run_again(monkeypatch, tmp_path):
+def test_a_finished_method_is_not_run_again(monkeypatch, tmp_path):
     runs = pytest.importorskip("dpproof.reproduction.expert.runs", reason="the extra is not installed")
-    size, asked = replace(TINY, problems=("hiv", "acrobot")), []
+    asked = []
 
-    def one(name, size, seed):
-        asked.append(name)
-        if name == "acrobot" and len(asked) < 3:
+    def results(task):
+        asked.append(task.method)
+        if task.method == "printed" and asked.count("printed") < 2:
             raise KeyboardInterrupt
-        return [{"problem": name}], [], []
+        return ([], [], []) if task.method is None else [(3.0, 0), (5.0, 4)]
 
-    monkeypatch.setattr(runs, "run_problem", one)
+    monkeypatch.setattr(runs._Task, "results", results)
     with pytest.raises(KeyboardInterrupt):
-        runs.run_problems(size, 0, None, tmp_path / "parts")
-    found = runs.run_problems(size, 0, None, tmp_path / "parts")
-    assert asked == ["hiv", "acrobot", "acrobot"]
-    assert found == ([{"problem": "hiv"}, {"problem": "acrobot"}], [], [])
+        runs.run_problems(TINY, 0, None, tmp_path / "parts")
+    returns, single, *_ = runs.run_problems(TINY, 0, None, tmp_path / "parts")
+    assert asked == [None, "no privacy", "DP-SGD", "printed", "printed", "calibrated", ALONE]
+    assert [row["return"] for row in returns] == [4.0] * 5
+    assert [row["return"] for row in single] == [3.0, 5.0] * 5
     assert not (tmp_path / "parts").exists()
 
 
@@ -98,9 +100,12 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch, tmp_path):
 
 def test_lunar_lander_is_left_out_visibly(found, monkeypatch, tmp_path):
     _, before = found
-    parts = before["rows"], before["releases"], before["logged"]
+    parts = before["releases"], before["logged"], before["histogram"]
     monkeypatch.setattr(study, "has_box2d", lambda: False)
-    monkeypatch.setattr("dpproof.reproduction.expert.runs.run_problem", lambda *_: parts)
+    monkeypatch.setattr(
+        "dpproof.reproduction.expert.runs._Task.results",
+        lambda task: parts if task.method is None else [(1.0, 0), (2.0, 0)],
+    )
     size = replace(TINY, problems=("lunarlander", "cartpole"))
     answer = STUDY.run(tmp_path, True, 0, size, workers=1)
     assert answer["skipped"] == ["lunarlander"]

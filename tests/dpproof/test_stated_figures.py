@@ -22,7 +22,7 @@ from dpproof.mechanisms.rl.private_ucb.constants import THEORY
 from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 from dpproof.mechanisms.rl.sdp_pe import agent as policy_elimination
-from dpproof.reproduction.engine import read_rows
+from dpproof.reproduction.tables import read_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -200,7 +200,7 @@ WRONG = [
     (SHORT, {"planned_visits": 3}, r"planned_visits \(3\) must be at most the number of trajectories \(2\)"),
     (SHORT, {"planned_visits": -1}, r"planned_visits \(-1\) must be an integer at least 0"),
     (SHORT, {"seed": -1}, r"seed \(-1\) must be an integer"),
-    (TWICE, {}, r"user must differ between trajectories"),
+    (TWICE, {}, r"user \(4\) has 2 episodes.*Keep one trajectory"),
     ([[0, 1]], {}, r"episodes \(of type list\) must be Episodes"),
 ]
 

@@ -166,7 +166,7 @@ def test_the_range_of_own_data_is_the_range_of_the_values():
 
 
 BAD = {
-    "horizon (2) must be at least 3": {"horizon": 2},
+    "lengths (3) must be at most horizon (2)": {"horizon": 2},
     "must be one of 0, ..., 0": {"states": 1},
     "actions at (0,) (1) must be one of 0": {"actions": 1},
     "epsilon (0) must be a finite number above 0": {"epsilon": 0},

@@ -13,16 +13,14 @@ from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.private_ucb import _kernels as kernels
-from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI, rule_of
+from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
 from dpproof.mechanisms.rl.private_ucb.constants import (
     CONSISTENT,
-    OPPO,
     SPARSE,
     THEORY,
     TUNED,
     Constants,
     Projection,
-    ucb_vi,
 )
 from dpproof.mechanisms.rl.private_ucb.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED, VarianceConstants
 from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, ExactCounts, Levels
@@ -278,23 +276,3 @@ def test_a_learning_rate_that_overflows_is_refused_before_any_work(A, scale, eta
     assert np.isfinite(most.regrets).all()
     with pytest.raises(ValueError, match=r"learning_rate \(inf\)"):
         Constants(learning_rate=np.inf)
-
-
-def test_named_constants_of_the_theory_give_the_bonuses_they_are_named_for():
-    """7 H ln(5SAT/delta) for UCB-VI, Lc + H Lp for OPPO, nothing for noise that is not there; seed 4."""
-    S, A, H, K = 6, 2, 20, 300
-    counts = ExactCounts(S, A, H, K, pooled=True)
-    named = ucb_vi(S, A, H, K, 0.1)
-    wide = named.cost_width(S, A, H * K)
-    rule = rule_of(counts, named, wide, wide)
-    assert rule.widths == pytest.approx(np.full(H, 7 * H * np.log(5 * S * A * H * K / 0.1)))
-    assert not rule.errors.any()
-    rule = rule_of(counts, OPPO, OPPO.cost_width(S, A, H * K), OPPO.transition_width(S, A, H * K))
-    paper = np.sqrt(2 * np.log(4 * S * A * H * K / 0.05)) + H * np.sqrt(
-        4 * S * np.log(6 * S * A * H * K / 0.05)
-    )
-    assert rule.widths == pytest.approx(np.full(H, paper))
-    run = PrivateUCBVI(counts, named).run(river_swim(), np.random.default_rng(4))
-    assert run.total_regret > 0.9 * K * river_swim().optimal_values()[0, 0]
-    with pytest.raises(ValueError, match=r"delta \(2\)"):
-        ucb_vi(S, A, H, K, 2)

@@ -246,6 +246,7 @@ def test_a_product_over_experts_is_a_coefficient():
     assert 0.2 * bound < found <= bound
 
 
+@pytest.mark.slow
 def test_verdicts():
     found = {
         x.id: x.verdict.value

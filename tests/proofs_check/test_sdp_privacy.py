@@ -267,6 +267,7 @@ VERDICTS = {
 }
 
 
+@pytest.mark.slow
 def test_verdicts():
     assert {found.id: found.verdict.value for found in verified(VERDICTS)} == VERDICTS
 

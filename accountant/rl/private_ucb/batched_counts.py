@@ -10,6 +10,9 @@ run is one Gaussian mechanism, and with Laplace noise on a tree it is pure diffe
 Under ``rewards-only`` the visits and transitions of neighbours are equal. So only the payoffs need noise, and
 transitions may be public.
 
+With ``step_sigma``, transitions are counted for each step as well. An episode has one visit in each step, so that one
+user adds at most H to the squared norm.
+
 With ``threshold`` and ``opening_sigma``, the possible transitions are found (docs/notes/found_support.md).
 
 Source: this project's own, from the matrix mechanism (`dpproof.accountant.counting.matrix_counting`).
@@ -136,7 +139,17 @@ def _moved(parameters: BatchedCountsParameters, adjacency: Adjacency) -> flint.a
     counts = squared_counts(p.states, p.actions, p.horizon, p.cap) if p.pooled else p.horizon
     payoffs = _two_users(adjacency, squared_payoffs(p), Fraction(counts))
     visits = _noisy_transitions(adjacency) * _USERS[adjacency] * counts
-    return (_visit(p) * visits + squared_column(p) * arb_of(payoffs / exact(p.cost_factor) ** 2)).sqrt()
+    steps = _noisy_transitions(adjacency) * _USERS[adjacency] * _in_steps(p)
+    others = payoffs / exact(p.cost_factor) ** 2 + steps
+    return (_visit(p) * visits + squared_column(p) * arb_of(others)).sqrt()
+
+
+def _in_steps(parameters: BatchedCountsParameters) -> Fraction:
+    """Return the squared norm of one user's transitions counted for each step, for noise of scale sigma."""
+    p = parameters
+    if p.step_sigma is None:
+        return Fraction(0)
+    return p.horizon * (exact(p.sigma) / exact(p.step_sigma)) ** 2
 
 
 def _visit(parameters: BatchedCountsParameters) -> flint.arb:
@@ -182,6 +195,10 @@ def _calibrate(
     _check_relation(parameters, adjacency)
     if parameters.noise == NoiseLaw.LAPLACE:
         return _least_laplace(parameters, adjacency, Target(exact(epsilon, "epsilon"), exact(delta, "delta")))
+    if parameters.step_sigma is not None:
+        return _least_beside_steps(
+            parameters, adjacency, Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
+        )
     if parameters.threshold is not None:
         return _least_beside_openings(
             parameters, adjacency, Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
@@ -201,6 +218,14 @@ def _least_beside_openings(
             f"{target} cannot be met, because openings alone fail with probability {failure}. Use a larger threshold."
         )
     start = replace(parameters, sigma=float(exact(parameters.opening_sigma or 1)))
+    return calibrate_noise(start, "sigma", lambda p: _gaussian(p, adjacency), target.epsilon, target.delta)
+
+
+def _least_beside_steps(
+    parameters: BatchedCountsParameters, adjacency: Adjacency, target: Target
+) -> tuple[BatchedCountsParameters, BatchedCountsParameters]:
+    """Return the least sigma beside given noise on the counts of each step, and one just below it."""
+    start = replace(parameters, sigma=float(exact(parameters.step_sigma or 1)))
     return calibrate_noise(start, "sigma", lambda p: _gaussian(p, adjacency), target.epsilon, target.delta)
 
 

@@ -12,6 +12,7 @@ from dpproof.accountant.numbers.enclosures import exact
 
 __all__ = [
     "BatchedCountsParameters",
+    "batch_after",
     "most_counts",
     "most_payoffs",
     "squared_counts",
@@ -42,8 +43,14 @@ class BatchedCountsParameters(Parameters):
     until its count in one period of batches, with noise ``opening_sigma``, reaches the threshold. Its counter
     begins with the next batch (docs/notes/found_support.md).
 
+    If ``growth`` is given, batches grow: each has ``every`` users, or this share of all users before it if that is
+    more. If ``step_sigma`` is given, the transitions of all visits are counted for each step as well, without a cap
+    and without payoffs, with noise of their own. They show whether the laws change from step to step.
+
     >>> BatchedCountsParameters(6, 2, 20, 1000, sigma=100.0, cap=5, every=100).batches
     9
+    >>> BatchedCountsParameters(6, 2, 20, 1000, sigma=100.0, cap=5, every=100, growth=0.5).times
+    (100, 200, 300, 450, 675)
 
     Raises:
         ValueError: for a cap above the horizon, no release at all, or more releases than dpproof can handle.
@@ -120,6 +127,20 @@ class BatchedCountsParameters(Parameters):
         "a seen transition gets a counter if its noisy count, rounded, is at least this; all have one without it",
         None,
     )
+    growth: float | None = parameter(
+        Reals(0, lower_open=True),
+        "1",
+        "a batch has at least this share of all users before it; all batches have `every` users without it",
+        None,
+        safer=EXACT,
+    )
+    step_sigma: float | None = parameter(
+        Reals(0, lower_open=True),
+        "count",
+        "Gaussian noise on transitions that are counted for each step as well; they are not counted without it",
+        None,
+        safer=1,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -136,6 +157,21 @@ class BatchedCountsParameters(Parameters):
         self._check_counter()
         self._check_lattice()
         self._check_openings()
+        self._check_steps()
+
+    def _check_steps(self) -> None:
+        if self.step_sigma is None:
+            return
+        if self.noise != NoiseLaw.GAUSSIAN or self.threshold is not None:
+            raise ValueError(
+                f"step_sigma ({self.step_sigma}) needs noise gaussian and no threshold, not {self.noise!r} with "
+                f"{self.threshold}. Leave step_sigma out, or change the others."
+            )
+        if self.public_transitions or not self.pooled:
+            raise ValueError(
+                f"step_sigma ({self.step_sigma}) must be left out if transitions are public or every step has its own "
+                "table"
+            )
 
     def _check_counter(self) -> None:
         if self.noise == NoiseLaw.LAPLACE and self.counter != "tree":
@@ -180,7 +216,19 @@ class BatchedCountsParameters(Parameters):
     @property
     def batches(self) -> int:
         """The number of times that counts are released."""
-        return self.last // self.every
+        return self.last // self.every if self.growth is None else len(self.times)
+
+    @property
+    def times(self) -> tuple[int, ...]:
+        """The numbers of users who have begun when counts are released."""
+        if self.growth is None:
+            return tuple(range(self.every, self.last + 1, self.every))
+        found: list[int] = []
+        time, growth = self.every, exact(self.growth)
+        while time <= self.last and len(found) <= MOST_LEAVES:
+            found.append(time)
+            time += batch_after(self.every, growth, time)
+        return tuple(found)
 
     @property
     def tables(self) -> int:
@@ -196,6 +244,15 @@ class BatchedCountsParameters(Parameters):
     def payoff_unit(self) -> Fraction | None:
         """The spacing of the lattice that noisy payoffs lie on, 2^-bits/grains; None without ``bits``."""
         return None if self.bits is None else Fraction(1, (self.grains or 1) << self.bits)
+
+
+def batch_after(every: int, growth: Fraction, users: int) -> int:
+    """Return the number of users of the batch that begins after so many users.
+
+    >>> batch_after(100, Fraction(1, 16), 800), batch_after(100, Fraction(1, 16), 1680)
+    (100, 105)
+    """
+    return max(every, growth.numerator * users // growth.denominator)
 
 
 def squared_counts(states: int, actions: int, horizon: int, cap: int) -> int:

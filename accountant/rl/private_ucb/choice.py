@@ -199,8 +199,12 @@ def counter_error(
     0.816497
 
     Raises:
-        ValueError: for an unknown decoder, or one that does not fit the counter.
+        ValueError: for an unknown decoder, one that does not fit the counter, or batches that grow.
     """
+    if parameters.growth is not None:
+        raise ValueError(
+            f"growth ({parameters.growth}) must be left out, because the error is for equal batches"
+        )
     known = ("nodes", "averaged") if parameters.counter == "tree" else ("inverse",)
     if decoder not in known:
         raise ValueError(f"decoder ({decoder!r}) must be one of: {', '.join(known)}")

@@ -7,8 +7,8 @@ from dpproof.reproduction.experiments import Experiment
 __all__ = ["EXPERIMENT"]
 
 EXPERIMENT = Experiment(
-    "Figures 3 and 4 of Sharma et al. (2024): selective DP-SGD on four control problems",
+    "Figures 2 to 4 of Sharma et al. (2024): selective DP-SGD on four control problems",
     f"{__name__}.study",
     ("problem", "method", "epsilon", "certified_epsilon", "released", "return", "interval"),
-    figures=("returns", "released"),
+    figures=("returns", "released", "experts"),
 )

@@ -1,8 +1,8 @@
 """The runs of the experiment on expert-level learning.
 
-A problem is an environment, such as CartPole. For each problem, experts and data are made once. Then every method is
-run with every epsilon and seed. The noise of a method is computed from epsilon and delta. The results include the
-certified guarantee with this noise.
+A problem is an environment, such as CartPole. Each process makes the experts and data of a problem once. Then every
+method is run with every epsilon and seed. The noise of a method is computed from epsilon and delta. The results include
+the certified guarantee with this noise.
 """
 
 from __future__ import annotations
@@ -44,10 +44,13 @@ from dpproof.mechanisms.rl.expert.policies import prefix_counts
 from dpproof.mechanisms.rl.expert.population import Population, population
 from dpproof.mechanisms.rl.expert.problems import PMIN, PROBLEMS, Problem, problem_for
 from dpproof.mechanisms.rl.expert.release import DataRelease, stable_lengths
-from dpproof.reproduction.expert.settings import CHOICES, LEARNERS, METHODS, Choice, Size
+from dpproof.reproduction.expert.histograms import histogram, random_return
+from dpproof.reproduction.expert.settings import ALONE, CHOICES, LEARNERS, METHODS, Choice, Size
 from dpproof.version import __version__
 
 Row = dict[str, Any]
+Tables = tuple[list[Row], ...]
+"""The returns of methods and of single runs, the sizes of releases, the experts, and a histogram of their returns."""
 T = TypeVar("T")
 LOOKS: Final = 5
 """Number of times that a learned policy is evaluated during the last fifth of a training run."""
@@ -89,11 +92,13 @@ def plan_for(name: str, method: str, epsilon: float | None, size: Size) -> Plan:
     if method == "DP-SGD":
         noise = _training_noise(1.0, size, epsilon, 1 / size.experts, printed=False)
         return Plan(None, _training(size, 1.0, noise), True, (0.0, epsilon), (0.0, 1 / size.experts))
-    return _method(name, epsilon, size, printed=method == "printed")
-
-
-def _method(name: str, epsilon: float, size: Size, *, printed: bool) -> Plan:
     choice = CHOICES[name][epsilon]
+    if method == ALONE:
+        choice = Choice(choice.rounds, 0.0, 1.0, 1.0)
+    return _method(name, choice, epsilon, size, printed=method == "printed")
+
+
+def _method(name: str, choice: Choice, epsilon: float, size: Size, *, printed: bool) -> Plan:
     release = release_plan(name, choice, epsilon, size, printed=printed)
     p, rest = choice.probability, (1 - choice.share) * epsilon
     deltas = (choice.delta_share / size.experts, (1 - choice.delta_share) / size.experts)
@@ -192,8 +197,12 @@ class Prepared:
     training: ExpertData
 
 
+@lru_cache(maxsize=1)
 def prepare(name: str, size: Size, seed: int) -> Prepared:
-    """Return random experts for the named problem, and the data of the episodes that they play."""
+    """Return random experts for the named problem, and the data of the episodes that they play.
+
+    Those of the last problem are kept, because all methods use them.
+    """
     problem = problem_for(name)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(list(CHOICES).index(name),)))
     experts = population(problem, size.experts, rng, common=size.common)
@@ -205,25 +214,58 @@ def arms(name: str, size: Size) -> Iterator[tuple[str, float | None]]:
     """Yield the pairs (method, epsilon) of the runs on the named problem."""
     yield METHODS[0], None
     for epsilon in size.epsilons:
+        choice = CHOICES[name][epsilon]
         for method in METHODS[1:]:
-            if method != "printed" or CHOICES[name][epsilon].printed:
+            if (method != "printed" or choice.printed) and (method != ALONE or choice.both):
                 yield method, epsilon
 
 
-def run_problems(
-    size: Size, seed: int, executor: Executor | None, kept: Path
-) -> tuple[list[Row], list[Row], list[Row]]:
-    """Run all problems (environments), and return three tables: returns of methods, sizes of releases, and experts.
+@dataclass(frozen=True)
+class _Task:
+    """All runs of a method on a problem, or the tables of the problem itself if there is no method."""
 
-    `executor` affects only the time. The results of a finished problem are stored in the folder `kept`, so an
-    interrupted run can continue. When all problems are finished, the folder is removed.
+    problem: str
+    method: str | None
+    epsilon: float | None
+    size: Size
+    seed: int
+    kept: Path
+
+    @property
+    def file(self) -> Path:
+        """The file of the results."""
+        told = repr((__version__, self.problem, self.method, self.epsilon, self.size, self.seed))
+        return self.kept / f"{self.problem}-{hashlib.sha256(told.encode()).hexdigest()[:16]}.json"
+
+    def results(self) -> Any:
+        """Return the pairs (return, released transitions) of the runs, or the tables of the problem."""
+        prepared = prepare(self.problem, self.size, self.seed)
+        if self.method is None:
+            counted = histogram(prepared.experts, np.random.default_rng([self.seed, 2]))
+            return _releases(prepared, self.size, self.seed), [_experts(prepared, self.seed)], counted
+        plan = plan_for(self.problem, self.method, self.epsilon, self.size)
+        return [_run(prepared, plan, self.size, [self.seed, run]) for run in range(self.size.runs)]
+
+
+def run_problems(size: Size, seed: int, executor: Executor | None, kept: Path) -> Tables:
+    """Run all problems (environments), and return their tables.
+
+    `executor` affects only the time. The results of a finished method are stored in the folder `kept`, so an
+    interrupted run can continue. When all methods are finished, the folder is removed.
     """
     kept.mkdir(parents=True, exist_ok=True)
-    tasks = [(name, size, seed, kept) for name in size.problems]
-    parts = list(_told(map(_task, tasks) if executor is None else executor.map(_task, tasks), len(tasks)))
-    returns, releases, experts = (list(chain.from_iterable(part[i] for part in parts)) for i in range(3))
+    tasks = [
+        _Task(name, *arm, size, seed, kept)
+        for name in size.problems
+        for arm in [(None, None), *arms(name, size)]
+    ]
+    parts = list(_told(map(_done, tasks) if executor is None else executor.map(_done, tasks), len(tasks)))
+    found = list(zip(tasks, parts, strict=True))
+    returns = [_row(task, part) for task, part in found if task.method is not None]
+    runs = [row for task, part in found if task.method is not None for row in _runs(task, part)]
+    tables = zip(*(part for task, part in found if task.method is None), strict=True)
     shutil.rmtree(kept)
-    return returns, releases, experts
+    return returns, runs, *(list(chain.from_iterable(table)) for table in tables)
 
 
 def _told(parts: Iterable[T], count: int) -> Iterator[T]:
@@ -235,54 +277,47 @@ def _told(parts: Iterable[T], count: int) -> Iterator[T]:
         yield part
 
 
-def _task(task: tuple[str, Size, int, Path]) -> tuple[list[Row], list[Row], list[Row]]:
-    """Run a problem on one thread, or read its stored results."""
-    name, size, seed, kept = task
-    told = hashlib.sha256(repr((__version__, name, size, seed)).encode()).hexdigest()[:16]
-    path = kept / f"{name}-{told}.json"
-    if path.exists():
-        returns, releases, experts = json.loads(path.read_text(encoding="utf-8"))
-        return returns, releases, experts
+def _done(task: _Task) -> Any:
+    """Run a task on one thread, or read its stored results."""
+    if task.file.exists():
+        return json.loads(task.file.read_text(encoding="utf-8"))
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        found = run_problem(name, size, seed)
+        found = task.results()
     finally:
         torch.set_num_threads(before)
-    write_whole(path, json.dumps(found))
+    write_whole(task.file, json.dumps(found))
     return found
 
 
-def run_problem(name: str, size: Size, seed: int) -> tuple[list[Row], list[Row], list[Row]]:
-    """Run one problem (environment), and return three tables: returns of methods, sizes of releases, and experts."""
-    prepared = prepare(name, size, seed)
-    rows = []
-    for method, epsilon in arms(name, size):
-        plan = plan_for(name, method, epsilon, size)
-        found = np.array([_run(prepared, plan, size, [seed, run]) for run in range(size.runs)])
-        rows.append(_row(prepared, method, epsilon, plan, found))
-    return rows, _releases(prepared, size, seed), [_experts(prepared)]
-
-
-def _row(
-    prepared: Prepared, method: str, epsilon: float | None, plan: Plan, found: NDArray[np.float64]
-) -> Row:
+def _row(task: _Task, found: Sequence[tuple[float, int]]) -> Row:
     """Return means over the runs, with half the width of a 95% interval for the mean return (Student's t)."""
-    returns = found[:, 0] / prepared.problem.unit
+    plan = plan_for(task.problem, task.method or "", task.epsilon, task.size)
+    returns = np.array([each for each, _ in found]) / PROBLEMS[task.problem].unit
     runs = len(returns)
     width = stats.t.ppf(0.975, runs - 1) * returns.std(ddof=1) / np.sqrt(runs) if runs > 1 else float("nan")
     return {
-        "problem": prepared.problem.name,
-        "method": method,
-        "epsilon": epsilon,
+        "problem": task.problem,
+        "method": task.method,
+        "epsilon": task.epsilon,
         **certified(plan),
         "noise": plan.training.noise_multiplier if plan.training.branch_probability else None,
         "probability": plan.training.branch_probability,
         "rounds": plan.release.trajectories if plan.release is not None else None,
-        "released": float(found[:, 1].mean()) if plan.release is not None else None,
+        "released": float(np.mean([count for _, count in found])) if plan.release is not None else None,
         "return": float(returns.mean()),
         "interval": float(width),
+        "lowest": float(returns.min()),
+        "runs": runs,
     }
+
+
+def _runs(task: _Task, found: Sequence[tuple[float, int]]) -> Iterator[Row]:
+    """Yield the return of each run, and how many transitions its release contained."""
+    for run, (each, count) in enumerate(found):
+        named = {"problem": task.problem, "method": task.method, "epsilon": task.epsilon, "run": run}
+        yield {**named, "return": each / PROBLEMS[task.problem].unit, "released": count}
 
 
 def _run(prepared: Prepared, plan: Plan, size: Size, seed: Sequence[int]) -> tuple[float, int]:
@@ -374,8 +409,8 @@ def _releases(prepared: Prepared, size: Size, seed: int) -> list[Row]:
     return table
 
 
-def _experts(prepared: Prepared) -> Row:
-    """Return statistics of the experts: returns of the trajectories set aside, and logged steps."""
+def _experts(prepared: Prepared, seed: int) -> Row:
+    """Return statistics of the experts (returns of the trajectories set aside, logged steps), and of random actions."""
     returns = prepared.training.returns() / prepared.problem.unit
     low, middle, high = np.quantile(returns, [0.1, 0.5, 0.9])
     return {
@@ -384,6 +419,7 @@ def _experts(prepared: Prepared) -> Row:
         "low": float(low),
         "middle": float(middle),
         "high": float(high),
+        "random": random_return(prepared.problem, np.random.default_rng([seed, 3])),
         "release_steps": len(prepared.release.observations),
         "training_steps": len(prepared.training.observations),
     }

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-METHODS: Final = ("no privacy", "DP-SGD", "printed", "calibrated")
-"""The methods: Q-learning without privacy, DP-SGD alone, the paper's method, and its certified version."""
+ALONE: Final = "release alone"
+"""Training on released data only, with all of epsilon for the release."""
+METHODS: Final = ("no privacy", "DP-SGD", "printed", "calibrated", ALONE)
+"""The methods: Q-learning without privacy, DP-SGD alone, the paper's method, its certified version, and `ALONE`."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Size:
 COMMON: Final = 0.6
 _ALL: Final = ("lunarlander", "hiv", "acrobot", "cartpole")
 QUICK: Final = Size(_ALL, 3000, COMMON, 5, 40, 1, 1000, 256, (2.5, 5.0, 10.0), 3, 10)
-FULL: Final = Size(_ALL, 3000, COMMON, 5, 60, 1, 2000, 256, (2.5, 5.0, 7.5, 10.0), 3, 10)
+FULL: Final = Size(_ALL, 3000, COMMON, 5, 60, 1, 2000, 256, (2.5, 5.0, 7.5, 10.0), 20, 10)
 PAPER: Final = Size(_ALL, 3000, COMMON, 19, 200, 1, 150_000, 256, (2.5, 5.0, 7.5, 10.0), 3, 10)
 """The paper's size, which takes days: 20 trajectories for each expert, and the same steps as for CartPole."""
 
@@ -66,6 +68,11 @@ class Choice:
     share: float = 0.75
     delta_share: float = 0.9
     printed: bool = True
+
+    @property
+    def both(self) -> bool:
+        """Whether the paper trains on released and on private data here."""
+        return self.printed and self.probability > 0
 
 
 CHOICES: Final[Mapping[str, Mapping[float, Choice]]] = {
@@ -93,6 +100,9 @@ CHOICES: Final[Mapping[str, Mapping[float, Choice]]] = {
 
 If the paper does not use its own method at an epsilon, the settings are those of the next larger epsilon.
 """
+
+HIV_EPSILON: Final = 10.0
+"""The only epsilon at which the paper reports returns on HIV."""
 
 
 @dataclass(frozen=True)

@@ -15,26 +15,16 @@ from matplotlib.figure import Figure
 from dpproof.executors import executor_for
 from dpproof.mechanisms.environments.lunar_lander import has_box2d
 from dpproof.mechanisms.rl.expert.problems import PROBLEMS
-from dpproof.reproduction.engine import (
-    Measured,
-    Plots,
-    Row,
-    Study,
-    Table,
-    different,
-    panels,
-    where,
-    write_plots,
-)
-from dpproof.reproduction.expert.settings import CHOICES, FULL, QUICK, Size
+from dpproof.reproduction.engine import Measured, Study
+from dpproof.reproduction.expert.histograms import COUNTED, EPISODES
+from dpproof.reproduction.expert.judges import JUDGES
+from dpproof.reproduction.expert.settings import ALONE, CHOICES, FULL, HIV_EPSILON, QUICK, Size
 from dpproof.reproduction.first_lines import equal_rows, few_runs, listed
+from dpproof.reproduction.pages import Plots, panels, write_plots
+from dpproof.reproduction.tables import Row, Table, different, where
 
 EXTRA: Final = "pip install 'dpproof[rl,torch]'"
 _METHODS: Final = ("printed", "calibrated")
-_MISSING: Final = (
-    "Figure 2 of the paper (histograms of the experts' returns) is not reproduced: the table below has the "
-    "mean return of the experts only."
-)
 _WHY: Final = {
     "hiv": "Its first state is fixed and its dynamics have no chance, so that a policy has one return; the "
     "policies of these rows play the same actions.",
@@ -45,30 +35,31 @@ class ExpertLearning(Study[Size]):
     """The experiment of section 6 of Sharma et al. (2024), with certified noise next to the printed noise.
 
     If Box2D is not installed, LunarLander is left out, and the page states this. If a run was interrupted and
-    is started again in the same folder, the run continues with the unfinished problems (environments).
+    is started again in the same folder, the run continues with the unfinished methods.
     """
 
     paper = "expert"
-    tables = ("returns", "releases", "experts")
+    tables = ("returns", "runs", "releases", "experts", "histogram")
+    judges = JUDGES
     full = FULL
     quick = QUICK
 
     def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
-        """Run the experiment, with at most `workers` problems (environments) at a time, and return the results."""
+        """Run the experiment, with at most `workers` methods at a time, and return the results."""
         check_installed()
         from dpproof.reproduction.expert.runs import run_problems
 
         skipped = [] if has_box2d() else [name for name in size.problems if name == "lunarlander"]
         size = replace(size, problems=tuple(name for name in size.problems if name not in skipped))
-        with executor_for(min(workers, len(size.problems))) as executor:
-            found = run_problems(size, seed, executor, folder / "parts")
-        plots = write_plots(folder, _plots(*found), (3 * len(different(found[0], "problem")), 2.8))
-        return Measured(size, seed, dict(zip(self.tables, found, strict=True)), plots, {"skipped": skipped})
+        with executor_for(workers) as executor:
+            found = dict(zip(self.tables, run_problems(size, seed, executor, folder / "parts"), strict=True))
+        plots = write_plots(folder, _plots(found), (3 * len(size.problems), 2.8))
+        return Measured(size, seed, found, plots, {"skipped": skipped})
 
     def first_lines(self, found: Measured[Size]) -> list[str]:
         """Return sentences on disagreements with the paper, and on what the numbers cannot show."""
         returns = found.tables["returns"]
-        return [*_reversed(returns), *_undecided(returns), _MISSING, *few_runs(found.size.runs)]
+        return [*_compared(returns), *_undecided(returns), *few_runs(found.size.runs)]
 
     def answer(self, found: Measured[Size], first: Sequence[str]) -> Mapping[str, Any]:
         """Return the answer of ``dpproof reproduce`` as JSON data. `first` holds the page's first sentences."""
@@ -81,16 +72,19 @@ class ExpertLearning(Study[Size]):
             "rows": found.tables["returns"],
             "releases": found.tables["releases"],
             "logged": found.tables["experts"],
+            "histogram": found.tables["histogram"],
         }
 
     def shown(self, found: Measured[Size]) -> Mapping[str, Any]:
         """Return the values that the template of the experiment's page shows, by name."""
-        returns, releases, logged = (found.tables[name] for name in self.tables)
+        returns, releases, logged = (found.tables[name] for name in ("returns", "releases", "experts"))
         return {
             **found.more,
             "returns": returns,
             "releases": releases,
             "logged": logged,
+            "counted": COUNTED,
+            "episodes_each": EPISODES,
             "units": [f"{p.unit:g} for {name}" for name, p in PROBLEMS.items() if p.unit != 1],
             "findings": list(_findings(returns, releases)),
         }
@@ -114,42 +108,42 @@ def check_installed() -> None:
         raise ValueError(f"The experiment expert needs {' and '.join(missing())}: {EXTRA}")
 
 
-def _reversed(returns: Table) -> Iterator[str]:
-    """Yield the paper's claims about its method and DP-SGD that the means contradict."""
-    held = [
-        row for row in returns if row["method"] in _METHODS and _in_paper(row) and not _same(returns, row)
+def _compared(returns: Table) -> Iterator[str]:
+    """Yield in how many comparisons DP-SGD has the larger mean return, and in how many the paper's method has it."""
+    held = [row for row in returns if row["method"] in _METHODS and _in_paper(row)]
+    pairs = [(own, _plain(returns, own)) for own in held]
+    lower = [(own, plain) for own, plain in pairs if own["return"] < plain["return"]]
+    higher = [(own, plain) for own, plain in pairs if own["return"] > plain["return"]]
+    if pairs:
+        yield (
+            f"The paper's method is compared with DP-SGD {len(pairs)} times, at the budgets at which the paper reports "
+            f"its method, with printed and with calibrated noise. DP-SGD has the larger mean return in "
+            f"{len(lower)} of them{_clear(lower)}, and the method in {len(higher)}{_clear(higher)}. Where intervals "
+            "overlap, these runs do not decide the order. This experiment is smaller than the paper's, which may help "
+            "one of the two more."
+        )
+
+
+def _clear(pairs: Sequence[tuple[Row, Row]]) -> str:
+    """Return where the 95% intervals of these pairs do not overlap, in brackets; nothing without pairs."""
+    apart = [
+        f"{own['problem']} with {own['method']} noise at epsilon {own['epsilon']:g}"
+        for own, plain in pairs
+        if abs(plain["return"] - own["return"]) > own["interval"] + plain["interval"]
     ]
-    compared = [(own, _plain(returns, own)) for own in held]
-    worse = [(own, plain) for own, plain in compared if own["return"] < plain["return"]]
-    problems = dict.fromkeys(own["problem"] for own, _ in worse)
-    always = [
-        name for name in problems if all(pair in worse for pair in compared if pair[0]["problem"] == name)
-    ]
-    if not worse:
-        return
-    apart = sum(p["return"] - o["return"] > o["interval"] + p["interval"] for o, p in worse)
-    where = f", always on {listed(always)}" if always else ""
-    yield (
-        "The paper's main claim is that its method beats plain DP-SGD. Here plain DP-SGD has the higher mean "
-        f"return in {len(worse)} of {len(compared)} comparisons at the budgets at which the paper uses its "
-        f"method{where}. The 95% intervals do not overlap in {apart} of these {len(worse)}. Where they overlap, "
-        "these runs do not decide the order. They do not support the claim either."
-    )
+    overlap = "all intervals overlap" if not apart else f"the 95% intervals do not overlap on {listed(apart)}"
+    return f" ({overlap})" if pairs else ""
 
 
 def _in_paper(row: Row) -> bool:
-    """Return whether the paper uses its method at this budget. Otherwise it uses DP-SGD."""
-    return CHOICES[row["problem"]][row["epsilon"]].printed
+    """Return whether the paper reports its method at this budget. Otherwise it uses DP-SGD, or reports nothing."""
+    reported = row["problem"] != "hiv" or row["epsilon"] == HIV_EPSILON
+    return reported and CHOICES[row["problem"]][row["epsilon"]].printed
 
 
 def _plain(returns: Table, own: Row) -> Row:
     """Return DP-SGD's row on the same problem at the same epsilon."""
     return where(returns, problem=own["problem"], method="DP-SGD", epsilon=own["epsilon"])[0]
-
-
-def _same(returns: Table, own: Row) -> bool:
-    """Return whether another row of the same problem has exactly the same return."""
-    return any(own in group for group in _groups(returns, own["problem"]))
 
 
 def _groups(returns: Table, problem: str) -> list[list[Row]]:
@@ -164,15 +158,10 @@ def _undecided(returns: Table) -> Iterator[str]:
             continue
         told = "; ".join(f"{listed(_names(group))} ({_shown(group[0])})" for group in groups)
         why = f" {_WHY[problem]}" if problem in _WHY else ""
-        decides = "decides nothing" if any(_over_methods(group) for group in groups) else "has equal rows"
         yield (
-            f"{problem} {decides}: to the last digit the return is the same for {told}. The differences "
+            f"{problem} has equal rows: to the last digit the return is the same for {told}. The differences "
             f"between such rows did not change the measured return.{why}"
         )
-
-
-def _over_methods(group: Table) -> bool:
-    return len(different(group, "method")) > 1
 
 
 def _names(group: Table) -> list[str]:
@@ -206,24 +195,36 @@ def _apart(first: Row, second: Row) -> str:
     return "do not meet" if gap > first["interval"] + second["interval"] else "overlap"
 
 
-_COLOURS = {"DP-SGD": "#2471a3", "printed": "#c0392b", "calibrated": "#1e8449"}
-_SHIFTS = {"DP-SGD": 0.97, "printed": 1.0, "calibrated": 1.03}
+_COLOURS = {"DP-SGD": "#0072B2", "printed": "#D55E00", "calibrated": "#009E73", ALONE: "#CC79A7"}
+_SHIFTS = {"DP-SGD": 0.97, "printed": 1.0, "calibrated": 1.03, ALONE: 1.06}
 """Horizontal shifts of the methods, so that their intervals do not overlap."""
 
 
-def _plots(returns: Table, releases: Table, experts: Table) -> Plots:
-    """Return two plots with a panel for each problem."""
+def _plots(tables: Mapping[str, Table]) -> Plots:
+    """Return three plots with a panel for each problem."""
+    returns, releases, experts, histogram = (
+        tables[x] for x in ("returns", "releases", "experts", "histogram")
+    )
     names = different(returns, "problem")
 
-    def draw(one: Callable[[Axes, str], None], figure: Figure) -> None:
+    def draw(one: Callable[[Axes, str], None], label: str, figure: Figure) -> None:
         for problem, axes in panels(figure, names):
             one(axes, problem)
-            axes.set(title=problem, xlabel="epsilon")
+            axes.set(title=problem, xlabel=label)
 
     return {
-        "returns": partial(draw, lambda axes, problem: _returns(axes, problem, returns, experts)),
-        "released": partial(draw, lambda axes, problem: _released(axes, problem, releases)),
+        "returns": partial(draw, lambda axes, problem: _returns(axes, problem, returns, experts), "epsilon"),
+        "released": partial(draw, lambda axes, problem: _released(axes, problem, releases), "epsilon"),
+        "experts": partial(draw, lambda axes, problem: _counted(axes, problem, histogram), "mean return"),
     }
+
+
+def _counted(axes: Axes, problem: str, histogram: Table) -> None:
+    """Draw how many experts have which mean return, as in Figure 2 of the paper."""
+    rows = where(histogram, problem=problem)
+    edges = [row["low"] for row in rows] + [rows[-1]["high"]]
+    axes.stairs([row["experts"] for row in rows], edges, fill=True, color="#2471a3")
+    axes.set(ylabel="experts")
 
 
 def _returns(axes: Axes, problem: str, returns: Table, experts: Table) -> None:

@@ -75,7 +75,12 @@ def _summary(found: Mapping[Key, Sequence[tuple[float, float, float]]]) -> list[
         mean, error = columns.mean(axis=0), columns.std(axis=0, ddof=1) / np.sqrt(len(columns))
         row: dict[str, Any] = dict(zip(COLUMNS, key, strict=True))
         row |= {"rmse": float(mean[0]), "rmse_error": float(error[0])}
-        row |= {"risk": float(mean[1]), "risk_error": float(error[1]), "noise": float(mean[2])}
+        row |= {
+            "risk": float(mean[1]),
+            "risk_error": float(error[1]),
+            "noise": float(mean[2]),
+            "runs": len(values),
+        }
         table.append(row)
     return table
 

@@ -1,7 +1,7 @@
 """The experiment of private policy evaluation: the sentences of its page, and the plots.
 
-Section 6 of the paper makes statements about its Figure 1. This module counts how often the statements hold in the
-measured tables. lambda is the ridge parameter of DP-LSL, and m is the number of trajectories.
+The page shows the numbers behind the statements of section 6 of the paper about its Figure 1. lambda is the ridge
+parameter of DP-LSL, and m is the number of trajectories.
 """
 
 from __future__ import annotations
@@ -15,18 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpproof.mechanisms.environments.chain import chain_values
-from dpproof.reproduction.engine import (
-    Measured,
-    Plots,
-    Row,
-    Study,
-    Table,
-    different,
-    panels,
-    where,
-    write_plots,
-)
+from dpproof.reproduction.engine import Measured, Study
 from dpproof.reproduction.first_lines import few_runs, listed
+from dpproof.reproduction.pages import Plots, panels, write_plots
+from dpproof.reproduction.policy_evaluation.judges import JUDGES, NEAR
 from dpproof.reproduction.policy_evaluation.kinds import DISCOUNT, EPSILON, FEATURES, STATES, Size
 from dpproof.reproduction.policy_evaluation.runs import (
     BOUNDS,
@@ -38,13 +30,12 @@ from dpproof.reproduction.policy_evaluation.runs import (
     rows,
     small_data,
 )
+from dpproof.reproduction.tables import Row, Table, different, where
 
 ERROR: Final = 0.1
 """The page states how many trajectories are needed for noise of this standard deviation."""
 OWN, PLAIN, ZERO = METHODS
 _NONE = "no privacy"
-NEAR = 1.1
-"""An error up to this factor times the error without privacy counts as equal to it."""
 _GRID = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 
 
@@ -55,6 +46,7 @@ class PolicyEvaluation(Study[Size]):
     tables = ("batches", "ridge", "small", "needed", "alternatives")
     text = ("delta",)
     digits = 9
+    judges = JUDGES
     full = Size((*_GRID, 300_000, 1_000_000), (10_000, 100_000), 20)
     quick = Size(_GRID[::2], (10_000, 100_000), 3, (1000, 10_000, 100_000), 10)
 
@@ -67,8 +59,7 @@ class PolicyEvaluation(Study[Size]):
 
     def first_lines(self, found: Measured[Size]) -> list[str]:
         """Return sentences on disagreements with the paper, and on what the numbers cannot show."""
-        table, swept, few, *_ = (found.tables[name] for name in self.tables)
-        return [*_small(few), *_schedule(swept), *_ordered(table), *_near(table), *few_runs(found.size.runs)]
+        return [*_small(found.tables["small"]), *few_runs(found.size.runs)]
 
     def answer(self, found: Measured[Size], first: Sequence[str]) -> Mapping[str, Any]:
         """Return the answer of ``dpproof reproduce`` as JSON data. `first` holds the page's first sentences."""
@@ -111,16 +102,10 @@ STUDY: Final = PolicyEvaluation()
 
 
 class Counted(NamedTuple):
-    """The result of checking a statement in `of` cases. It holds in `so` of them. `word` says this in words."""
+    """The result of checking a statement in `of` cases. It holds in `so` of them."""
 
     so: int
     of: int
-    word: str
-
-
-def _counted(found: Sequence[bool], every: str, some: str, none: str) -> Counted:
-    so = sum(found)
-    return Counted(so, len(found), every if so == len(found) else some if so else none)
 
 
 def schedules(swept: Table) -> list[tuple[str, int, Row, float, Row]]:
@@ -148,7 +133,7 @@ def scheduled(swept: Table) -> Counted:
     """Count how often another ridge parameter is clearly better than 2 sqrt(m), over the rows of `schedules`."""
     rows = schedules(swept)
     found = [_apart(root, least) for kind, _, least, _, root in rows if kind != _NONE]
-    return _counted(found, "Refuted on this chain", "Not so everywhere", "As measured here")
+    return Counted(sum(found), len(found))
 
 
 def _apart(root: Row, least: Row) -> bool:
@@ -172,7 +157,7 @@ def better(table: Table) -> Iterator[tuple[str, str, list[int], list[int]]]:
 def ordered(table: Table) -> Counted:
     """Count the pairs (noise, features) for which DP-LSL is better with small batches, and DP-LSW with large ones."""
     found = [bool(ridge and other) and max(ridge) < min(other) for _, _, ridge, other in better(table)]
-    return _counted(found, "Confirmed", "Confirmed in part", "Not so")
+    return Counted(sum(found), len(found))
 
 
 def ratios(table: Table) -> list[tuple[str, str, list[float]]]:
@@ -207,8 +192,8 @@ def _small(rows: Table) -> Iterator[str]:
     told = listed([_told(held, worse[-1], bound) for bound in BOUNDS])
     needed = "; ".join(_enough(held, sizes, bound) for bound in BOUNDS)
     yield (
-        f"DP-LSW is useless on small data. With {worse[-1]} trajectories at epsilon {SMALL_EPSILON} and delta "
-        f"{SMALL_DELTA} its RMSE is {told}. The values lie in [0, 1], and an estimate of 0 everywhere has "
+        f"On small data DP-LSW has a larger error than an estimate of 0. With {worse[-1]} trajectories at epsilon "
+        f"{SMALL_EPSILON} and delta {SMALL_DELTA} its RMSE is {told}. The values lie in [0, 1], and 0 everywhere has "
         f"{held[worse[-1], BOUNDS[-1], ZERO]:.3g}. Trajectories that DP-LSW needs, of the batch sizes run: "
         f"{needed}."
     )
@@ -227,33 +212,6 @@ def _enough(held: Mapping[tuple[int, float, str], float], sizes: Sequence[int], 
         name = "an estimate of 0" if other == ZERO else "plain Gaussian noise"
         words.append(f"{enough[0] if enough else f'more than {sizes[-1]}'} to beat {name}")
     return f"with Fmax {bound:g} {listed(words)}"
-
-
-def _schedule(swept: Table) -> Iterator[str]:
-    beaten, shown, _ = scheduled(swept)
-    if beaten:
-        yield (
-            "The paper says that lambda proportional to sqrt(m) is best for DP-LSL. Another lambda is better "
-            f"in {beaten} of {shown} rows here."
-        )
-
-
-def _ordered(table: Table) -> Iterator[str]:
-    agree, shown, _ = ordered(table)
-    if agree < shown:
-        yield (
-            "The paper says that DP-LSL is better with small batches and DP-LSW with large ones. It is not "
-            f"so in {shown - agree} of {shown} rows here."
-        )
-
-
-def _near(table: Table) -> Iterator[str]:
-    if any(ratio > NEAR for _, _, found in ratios(table) for ratio in found):
-        yield (
-            "The paper says that for large batches the private estimates converge to those without privacy. "
-            "At the largest batch the error is within 1.1 times the one without privacy for "
-            f"{listed(near_counts(table))} rows."
-        )
 
 
 def _sizes(sizes: Sequence[int]) -> str:

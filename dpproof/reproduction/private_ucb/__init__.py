@@ -7,8 +7,8 @@ from dpproof.reproduction.experiments import Experiment
 __all__ = ["EXPERIMENT"]
 
 EXPERIMENT = Experiment(
-    "Figure 2 of Chowdhury and Zhou (AAAI 2022): PRIVATE-UCB on RiverSwim",
+    "Figure 2 of Chowdhury and Zhou (AAAI 2022): PRIVATE-UCB on RiverSwim, and on other problems",
     f"{__name__}.study",
-    ("algorithm", "counts", "group", "epsilon", "certified_epsilon", "regret", "deviation"),
-    figures=("printed", "honest", "best"),
+    ("problem", "arm", "epsilon", "certified_epsilon", "regret", "standard_error"),
+    figures=("printed", "least", "pooled"),
 )

@@ -1,323 +1,133 @@
-"""The experiment of PRIVATE-UCB: the sentences of its page, each computed from the tables."""
+"""The experiment of PRIVATE-UCB: the arms of the benchmark that concern it, with printed and with certified noise."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dpproof.mechanisms.environments.river_swim import river_swim
-from dpproof.mechanisms.rl.private_ucb.constants import SPARSE, TUNED, Constants
-from dpproof.reproduction.curves import Curves, draw_curve, write_curves
-from dpproof.reproduction.engine import (
-    Measured,
-    Plots,
-    Row,
-    Study,
-    Table,
-    different,
-    panels,
-    where,
-    write_plots,
+from dpproof.reproduction.first_lines import listed
+from dpproof.reproduction.pages import Plots, panels
+from dpproof.reproduction.private_ucb.judges import JUDGES
+from dpproof.reproduction.suite import benchmark
+from dpproof.reproduction.suite.arms import ARMS, Promise
+from dpproof.reproduction.suite.runs import POINTS
+from dpproof.reproduction.suite.study import Size, SuiteStudy
+from dpproof.reproduction.suite.summary import Score, Table
+
+_SWIM: Final = "river-swim"
+"""The problem of the paper's Figure 2."""
+_BASELINES: Final = ("UCB-VI", "OPPO")
+"""The arms with which the paper compares its algorithms."""
+SHOWN: Final = tuple(
+    arm for arm in ARMS.values() if arm.name.startswith("PRIVATE-UCB") or arm.name in _BASELINES
 )
-from dpproof.reproduction.first_lines import equal_rows, few_runs, listed
-from dpproof.reproduction.private_ucb.arms import (
-    DELTA,
-    FAILED,
-    HORIZON,
-    STATES,
-    Arm,
-    Group,
-    Size,
-    arms,
-    rows,
-    run_arms,
-)
+"""The arms that the page shows: the paper's algorithms with every noise, and its baselines."""
+_GROUPS: Final = {
+    "printed": ("printed noise and constants", ", printed", "no noise, printed"),
+    "noise": ("printed noise", ", printed noise", "no noise, per step"),
+    "least": ("least certified noise", "", "no noise, per step"),
+    "pooled": ("least certified noise, pooled", ", pooled", "no noise"),
+    "code": ("published code's scale, pooled", ", pooled, published code", "no noise"),
+}
+"""For each plot: its title, how the names of its private arms end, and how that of the arm without privacy ends."""
 
 
-class PrivateUCB(Study[Size]):
-    """The experiment of Figure 2 of Chowdhury and Zhou (AAAI 2022), with the printed noise and with other noise."""
+class PrivateUCB(SuiteStudy):
+    """The experiment of Figure 2 of Chowdhury and Zhou (AAAI 2022), and the same learners on other problems."""
 
     paper = "private-ucb"
-    tables = ("regret",)
-    full = Size(episodes=20_000, seeds=100, epsilons=(1.0, 10.0, 100.0, 1000.0))
-    quick = Size(episodes=9_000, seeds=2, epsilons=(1.0, 100.0))
+    judges = JUDGES
+    learners = SHOWN
+    quick = Size(benchmark.QUICK.epsilons, benchmark.QUICK.runs, (_SWIM,))
+    plot_size = (10, 4)
 
-    def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
-        """Run the experiment, write its plots into the folder, and return its results.
+    def plots(self, table: Table) -> Plots:
+        """Return a plot like Figure 2 for each kind of noise."""
+        return {name: partial(_draw, table, name) for name in _GROUPS}
 
-        The results include the regret of a learner that never learns.
-        """
-        environment = river_swim(STATES, HORIZON)
-        never = float(environment.optimal_values()[0, environment.start]) * size.episodes
-        chosen = list(arms(size))
-        curves = run_arms(environment, chosen, size, seed, workers)
-        write_curves(folder / "curves.csv", {arm.name: curves[arm.name] for arm in chosen}, size.episodes)
-        plots = write_plots(folder, _plots(chosen, curves, size.episodes, never), (10, 4))
-        plotted = f"{size.seeds} runs (root seed {seed}), or fewer where the tables say so"
-        table = rows(chosen, curves, never, seed)
-        return Measured(size, seed, {"regret": table}, plots, {"never": never, "plotted": plotted})
-
-    def first_lines(self, found: Measured[Size]) -> list[str]:
-        """Return sentences on disagreements with the paper, and on what the numbers cannot show."""
-        never, table = found.more["never"], found.tables["regret"]
-        return [
-            _constants(never, table),
-            _spread(table),
-            *_unlearnt(never, table),
-            *_local(never, table),
-            _BASELINES,
-            *_undecided(table),
-            *_few(table),
-        ]
-
-    def answer(self, found: Measured[Size], first: Sequence[str]) -> Mapping[str, Any]:
-        """Return the answer of ``dpproof reproduce`` as JSON data.
-
-        `first` holds the first sentences of the experiment's page.
-        """
-        never, table = found.more["never"], found.tables["regret"]
-        return {
-            "episodes": found.size.episodes,
-            "seeds": found.size.seeds,
-            "seed": found.seed,
-            "never_learning": never,
-            "first_lines": first,
-            "rows": table,
-            "pays": paying(table, never),
-        }
-
-    def shown(self, found: Measured[Size]) -> Mapping[str, Any]:
-        """Return the values that the template of the experiment's page shows, by name."""
-        never, table = found.more["never"], found.tables["regret"]
-        return {
-            **found.more,
-            "table": table,
-            "runs": _runs(table),
-            "delta": DELTA,
-            "failed": FAILED,
-            "findings": _findings(never, table),
-            "pays": paying(table, never),
-        }
+    def sentences(self, table: Table) -> list[str]:
+        """Return sentences on the printed constants, the best result at epsilon 1, and the baselines."""
+        return [*_printed(table), *_best(table), _compared(table)]
 
 
 STUDY: Final = PrivateUCB()
 
 
-def _runs(table: Table) -> list[str]:
-    """Return how often the rows were run, and from which root seed."""
-    return [
-        f"{runs} runs (root seed {root}) of *{'*, *'.join(different(where(table, seeds=runs, root=root), 'group'))}*"
-        for runs, root in different(table, "seeds", "root")
-    ]
-
-
-_LEARNT: Final = 0.9
-"""A regret above this share of the regret without learning counts as not having learnt."""
-_BASELINES: Final = (
-    "UCB-VI (Azar et al. 2017) and OPPO (Efroni et al. 2020), with which the paper compares, are not run. "
-    '"Without privacy" means this paper\'s algorithms on exact counts.'
-)
-
-
-def _few(table: Table) -> list[str]:
-    """Return the remarks for rows with few runs."""
-    return [
-        f"{line} This holds for rows under: {'; '.join(different(where(table, seeds=runs), 'group'))}."
-        for runs in different(table, "seeds")
-        for line in few_runs(runs)
-    ]
-
-
-def best(table: Table, epsilon: float) -> Row:
-    """Return the row with the least mean regret among the rows whose certified epsilon is at most `epsilon`.
-
-    A certified epsilon that is above `epsilon` only by rounding counts, too.
-    """
-    private = [row for row in table if row["epsilon"] and row["certified_epsilon"] <= 1.0001 * epsilon]
-    return min(private, key=lambda row: float(row["regret"]))
-
-
-def _constants(never: float, table: Table) -> str:
-    """Return a sentence on the used constants, and on the results with the printed ones."""
-    free = where(table, group=Group.THEORY.value, epsilon=None)
-    told = listed([f"{row['regret']:.0f} ({row['algorithm']}, {row['counts']})" for row in free])
-    return (
-        f'Only the rows under "{Group.THEORY.value}" use the constants of the paper\'s theorems. With those '
-        f"even the learner without privacy does not learn: its regret is {told} of {never:.0f}. All other "
-        f"rows use constants that were tuned on this environment: {_told(TUNED)}; in batches and with the "
-        f"square root {_told(SPARSE)}. Elsewhere these may not learn."
-    )
-
-
-def _told(constants: Constants) -> str:
-    return (
-        f"width {constants.width:g}, error terms {constants.error:g}, shift {constants.shift:g}, learning "
-        f"rate {constants.learning_rate:g} times the printed one"
-    )
-
-
-def _spread(table: Table) -> str:
-    """Return quantiles and failures of the best arm at epsilon 1, in words."""
-    found = best(table, 1.0)
-    return (
-        f"The least mean regret at a certified epsilon of 1 is {found['regret']:.0f} ± "
-        f"{found['standard_error']:.0f} ({found['algorithm']}, {found['group']}; {found['seeds']} runs). "
-        f"Half of the runs are above {found['median']:.0f}, one in ten above {found['high']:.0f}, the worst "
-        f"is {found['worst']:.0f}, and {found['failed']:.0%} fail (above {FAILED:g} of the regret without learning)."
-    )
-
-
-def _unlearnt(never: float, table: Table) -> Iterator[str]:
-    """Yield the epsilons at which no learner with the printed noise learns, unlike in the paper's figure."""
-    held = where(table, group=Group.PRINTED.value, counts="joint")
-    epsilons = sorted(different(held, "epsilon"))
-    found = [e for e in epsilons if min(row["regret"] for row in where(held, epsilon=e)) > _LEARNT * never]
-    if found:
+def _printed(table: Table) -> Iterator[str]:
+    """Yield a sentence on the learners with the printed constants and without privacy."""
+    names = [f"PRIVATE-UCB-{name}, no noise, printed" for name in ("VI", "PO")]
+    told = [f"{_percent(one)} ({one.arm})" for one in _found(table, names)]
+    if told:
         yield (
-            f"In the paper's Figure 2 the learners under joint privacy learn. With the printed noise none "
-            f"does at epsilon {listed([f'{e:g}' for e in found])}: every regret is above {_LEARNT:.0%} of "
-            "the regret without learning."
+            "With the printed constants of Theorems 3.2 and 4.2 and without any noise, the regret on RiverSwim is "
+            f"{listed(told)} of the regret without learning. The other learners of the paper's algorithms have "
+            "constants that were chosen on other problems, unless their names end in *printed*."
         )
 
 
-def _local(never: float, table: Table) -> Iterator[str]:
-    """Yield rows that learn and in which local privacy costs less than joint privacy, unlike in the paper."""
-    names = ("algorithm", "group", "epsilon")
-    joint = {tuple(row[x] for x in names): row for row in table if row["counts"] == "joint"}
-    opposite = []
-    for row in table:
-        other = joint.get(tuple(row[x] for x in names)) if row["counts"] == "local" else None
-        if other is not None and row["regret"] < _LEARNT * never and _clearly_less(row, other):
-            opposite.append(
-                f"{row['algorithm']}, {row['group']}, epsilon {row['epsilon']:g} ({row['regret']:.0f} "
-                f"against {other['regret']:.0f})"
+def _best(table: Table) -> Iterator[str]:
+    """Yield the best of the paper's algorithms at a certified epsilon of 1, and its quantiles."""
+    for promise in (Promise.REPLACE, Promise.LOCAL):
+        for one in table.leaders(_SWIM, promise, 1.0)[:1]:
+            yield (
+                f"At a certified epsilon of 1 ({promise.value}) the least mean regret of the paper's algorithms on "
+                f"RiverSwim is {_percent(one)} of the regret without learning ({one.arm}; {one.runs} runs). Half "
+                f"of the runs are above {one.median:.1%}, the worst is {one.worst:.1%}."
             )
-    if opposite:
-        yield (
-            "In the paper local privacy costs more regret than joint privacy. Here it costs less, by more "
-            f"than two standard errors, under {'; under '.join(opposite)}."
-        )
 
 
-def _clearly_less(row: Row, other: Row) -> bool:
-    errors = math.hypot(row["standard_error"], other["standard_error"])
-    return bool(other["regret"] - row["regret"] > 2 * errors)
-
-
-def _undecided(table: Table) -> Iterator[str]:
-    """Yield sentences on rows that are exactly equal."""
-    for group in equal_rows(table, ("regret", "deviation")):
-        places, epsilons = _values(group, "group"), _values(group, "epsilon")
-        yield (
-            f"{len(group)} rows of {_values(group, 'algorithm')} under {places} (epsilon {epsilons}) decide "
-            f"nothing: to the last digit their regret is the same, {group[0]['regret']:.0f}."
-        )
-
-
-def _values(group: Table, name: str) -> str:
-    return listed(
-        [x if isinstance(x, str) else "none" if x is None else f"{x:g}" for x in different(group, name)]
-    )
-
-
-def _findings(never: float, table: Table) -> list[str]:
-    """Return sentences whose numbers, and whose direction, are computed from the table."""
-    return [
-        *_pairs(table, Group.PRINTED, Group.HONEST, "Keeping the printed promise (per-step counters)"),
-        *_pairs(table, Group.HONEST, Group.POOLED, "Pooling the counters at the same guarantee"),
-        *_pairs(table, Group.ROOT, Group.BEST, "Batches and the cap at the same guarantee"),
-        _least(never, table),
+def _compared(table: Table) -> str:
+    """Return a sentence on the baselines with which the paper compares, as the benchmark runs them."""
+    known = {one.arm: _percent(one) for one in _found(table, _BASELINES)}
+    told = [
+        f"{name} has {known[name]} of the regret without learning"
+        if name in known
+        else f"{name} was not run yet"
+        for name in _BASELINES
     ]
-
-
-def _pairs(table: Table, one: Group, other: Group, label: str) -> list[str]:
-    """Return how the regret changes from one group to another, for joint privacy and each algorithm."""
-    lines = []
-    for algorithm in ("VI", "PO"):
-        changes = [
-            f"{first['regret']:.0f} to {second['regret']:.0f} at epsilon {first['epsilon']:g}"
-            for first in where(table, group=one.value, algorithm=algorithm, counts="joint")
-            for second in where(table, group=other.value, algorithm=algorithm, counts="joint")
-            if first["epsilon"] == second["epsilon"]
-        ]
-        lines.append(f"{label}, {algorithm}: the mean regret changes from {', '.join(changes)}.")
-    return lines
-
-
-def _least(never: float, table: Table) -> str:
-    found = best(table, 1.0)
     return (
-        f"At a certified epsilon of at most 1 the least mean regret is {found['regret']:.0f} ± "
-        f"{found['standard_error']:.0f} ({found['algorithm']}, {found['group']}), "
-        f"{found['regret'] / never:.1%} of the regret without learning; its maximum is {found['worst']:.0f}."
+        "The paper compares with UCB-VI (Azar et al. 2017) and OPPO (Efroni et al. 2020). With their printed constants "
+        f"on RiverSwim, {listed(told)}."
     )
 
 
-def paying(table: Table, never: float, share: float = 0.5) -> list[dict[str, Any]]:
-    """Return the least epsilon at which each algorithm learns, for each kind of private counts.
-
-    An algorithm learns if its regret is below `share` times `never`, which is the regret without learning.
-    """
-    as_published = (Group.THEORY.value, Group.CODE.value, Group.PRINTED.value)
-    private = [row for row in table if row["epsilon"] and row["group"] not in as_published]
-    found = []
-    for algorithm, counts, group in different(private, "algorithm", "counts", "group"):
-        kind = {"algorithm": algorithm, "counts": counts, "group": group}
-        paid = [row["epsilon"] for row in where(private, **kind) if row["regret"] < share * never]
-        found.append({**kind, "epsilon": min(paid, default=None)})
-    return found
+def _percent(one: Score) -> str:
+    return f"{one.mean:.2%} ± {one.error:.2%}"
 
 
-_PANELS = {
-    "code": (Group.CODE, Group.EXACT),
-    "printed": (Group.PRINTED, Group.EXACT),
-    "honest": (Group.HONEST, Group.EXACT),
-    "pooled": (Group.POOLED, Group.EXACT),
-    "best": (Group.ROOT, Group.BEST, Group.EXACT),
-}
-_LINES = {"joint": "-", "local": "--", "pooled": "-", "per step": "-"}
+def _found(table: Table, names: Any) -> list[Score]:
+    return [one for name in names if (one := table.one(_SWIM, name))]
 
 
-def _plots(arms: Sequence[Arm], curves: Curves, episodes: int, never: float) -> Plots:
-    """Return a plot for each group of counters: value iteration left and policy optimisation right."""
-
-    def draw(name: str, figure: Figure) -> None:
-        groups = _PANELS[name]
-        for algorithm, axes in panels(figure, ("VI", "PO"), sharey=True):
-            chosen = [arm for arm in arms if arm.algorithm == algorithm and arm.group in groups]
-            _draw(axes, [arm for arm in chosen if _shown(arm, name)], curves, episodes, never)
-            axes.set_title(f"PRIVATE-UCB-{algorithm}, {groups[0].value}")
-
-    return {name: partial(draw, name) for name in _PANELS}
-
-
-def _shown(arm: Arm, name: str) -> bool:
-    """Return whether an arm is shown. Without privacy, only the matching kind of counters is shown."""
-    pooled = name not in ("printed", "honest")
-    return arm.group is not Group.EXACT or arm.trust == ("pooled" if pooled else "per step")
+def _draw(table: Table, group: str, figure: Figure) -> None:
+    """Draw value iteration left and policy optimisation right."""
+    title, private, free = _GROUPS[group]
+    for name, axes in panels(figure, ("VI", "PO"), sharey=True):
+        for trust, line in (("joint", "-"), ("local", "--")):
+            _curves(axes, table, f"PRIVATE-UCB-{name}, {trust}{private}", line, trust)
+        for one in _found(table, [f"PRIVATE-UCB-{name}, {free}"]):
+            _curve(axes, one, ":", "#000000", "no privacy")
+        axes.plot([0, 1], [0, 1], color="#999999", linewidth=0.8, label="never learning")
+        axes.set(xlabel="share of the episodes", ylabel="regret / regret without learning", ylim=(0, 1.05))
+        axes.set_title(f"PRIVATE-UCB-{name}, {title}")
+        axes.legend(frameon=False, fontsize=6, ncols=2)
 
 
-def _draw(axes: Axes, arms: Sequence[Arm], curves: Curves, episodes: int, never: float) -> None:
+def _curves(axes: Axes, table: Table, arm: str, line: str, trust: str) -> None:
+    """Draw the mean regret of an arm at each epsilon, as it grows with the episodes."""
     shades = mpl.colormaps["viridis"]
-    levels = sorted({arm.epsilon for arm in arms})
-    for arm in arms:
-        colour = shades(0.9 * levels.index(arm.epsilon) / max(1, len(levels) - 1))
-        line = ":" if arm.group is Group.ROOT else _LINES[arm.trust]
-        draw_curve(axes, curves[arm.name], episodes, line, colour, _label(arm))
-    axes.plot([0, episodes], [0, never], color="#999999", linewidth=0.8, label="never learning")
-    axes.set(xlabel="episode", ylabel="cumulative regret", ylim=(0, 1.05 * never))
-    axes.legend(frameon=False, fontsize=6, ncols=2)
+    for one in table.of(problem=_SWIM, arm=arm):
+        colour = shades(0.9 * table.epsilons.index(one.epsilon) / max(1, len(table.epsilons) - 1))
+        _curve(axes, one, line, colour, f"{trust}, epsilon {one.epsilon:g}")
 
 
-def _label(arm: Arm) -> str:
-    if arm.group is Group.EXACT:
-        return "no privacy"
-    kind = {Group.ROOT: "square root", Group.BEST: "batches"}.get(arm.group, arm.trust)
-    return f"{kind}, epsilon {arm.epsilon:g}"
+def _curve(axes: Axes, one: Score, line: str, colour: Any, label: str) -> None:
+    """Draw the mean cumulative regret of a score, with two standard errors at its end."""
+    axes.plot(np.arange(POINTS + 1) / POINTS, (0, *one.curve), line, color=colour, linewidth=1.2, label=label)
+    axes.errorbar([1.0], [one.mean], [2 * one.error], color=colour, capsize=2)

@@ -158,6 +158,11 @@ def _central(sizes: tuple[int, int, int, int], epsilon: float) -> CentralPrivati
     return CentralPrivatizer.meeting(unit, Adjacency.REPLACE, epsilon, BETA)
 
 
+def local(arm: Arm) -> LocalPrivatizer:
+    """Return the object that adds Gaussian noise to each user's own counts for an arm."""
+    return _local(_sizes(arm), arm.epsilon or 0.0)
+
+
 @lru_cache
 def _local(sizes: tuple[int, int, int, int], epsilon: float) -> LocalPrivatizer:
     unit = LocalCountsParameters(*sizes, noise=NoiseLaw.GAUSSIAN.value, visits="summed")
@@ -169,7 +174,7 @@ ARMS: Final[dict[Kind, Callable[[Arm], Any]]] = {
     Kind.PE_LITERAL: lambda arm: SDPPE(NoPrivacy(), arm.episodes, LITERAL),
     Kind.UCB: lambda arm: _optimist(arm, ExactCounts(*_sizes(arm))),
     Kind.JDP: lambda arm: _optimist(arm, _central(_sizes(arm), arm.epsilon or 0.0)),
-    Kind.LDP: lambda arm: _optimist(arm, _local(_sizes(arm), arm.epsilon or 0.0)),
+    Kind.LDP: lambda arm: _optimist(arm, local(arm)),
     Kind.PRINTED: lambda arm: SDPPE(shuffled(arm), arm.episodes, _tuned(arm)),
     Kind.CALIBRATED: lambda arm: SDPPE(shuffled(arm), arm.episodes, _tuned(arm)),
     Kind.SUMMED: lambda arm: SDPPE(shuffled(arm), arm.episodes, LONG),
@@ -250,13 +255,18 @@ def _promised(arm: Arm, learner: Any) -> tuple[float | None, float | None]:
     users = {fine: {stage.fine + stage.auxiliary for stage in stages}}
     users[crude] = {n for stage in stages for n in stage.layers if n > 0}
     privatizer = learner.privatizer
-    last = _noise(privatizer, fine, max(users[fine]))
-    chance = float(last.probability)
-    deviation = math.sqrt(last.trials * chance * (1 - chance))
+    noise = deviation(privatizer, fine, max(users[fine]))
     if arm.kind is not Kind.PRINTED:
-        return deviation, arm.epsilon
+        return noise, arm.epsilon
     weakest = [pair for shape, sizes in users.items() for pair in _weakest(privatizer, shape, sizes)]
-    return deviation, max(privatizer.account(*pair).epsilon(BETA).upper for pair in weakest)
+    return noise, max(privatizer.account(*pair).epsilon(BETA).upper for pair in weakest)
+
+
+def deviation(privatizer: ShufflePrivatizer, shape: ReleaseShape, users: int) -> float:
+    """Return the standard deviation of the noise of one counter, in a release with this number of users."""
+    found = _noise(privatizer, shape, users)
+    chance = float(found.probability)
+    return math.sqrt(found.trials * chance * (1 - chance))
 
 
 def _noise(privatizer: ShufflePrivatizer, shape: ReleaseShape, users: int) -> BinomialView:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,8 +13,9 @@ from matplotlib.figure import Figure
 from dpproof.executors import executor_for
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.reproduction.curves import draw_curve, write_curves
-from dpproof.reproduction.engine import Measured, Plots, Row, Study, Table, different, where, write_plots
+from dpproof.reproduction.engine import Measured, Study
 from dpproof.reproduction.first_lines import equal_rows, few_runs, listed
+from dpproof.reproduction.pages import Plots, write_plots
 from dpproof.reproduction.sdp_pe.arms import (
     BETA,
     HORIZON,
@@ -29,14 +29,15 @@ from dpproof.reproduction.sdp_pe.arms import (
     run_arms,
     stage_rows,
 )
+from dpproof.reproduction.sdp_pe.judges import JUDGES
+from dpproof.reproduction.sdp_pe.noise import noise_rows
+from dpproof.reproduction.tables import Row, Table, different, where
 
 _KNOWN: Final = (
     "The possible transitions are taken as known. The algorithm as run here is told which next states are "
     "possible after each state and action, and learns only their probabilities. It also enumerates all "
     "policies, so that only tiny problems can be run."
 )
-_NEAR: Final = 1.5
-"""Factor up to which a regret "closely approaches" another one."""
 _LEARNT: Final = 0.9
 """A regret above this share of the regret without learning counts as not having learnt."""
 
@@ -45,7 +46,8 @@ class ShufflePE(Study[Size]):
     """The experiments of Figures 6 to 8 of Bai et al. (2026), with certified noise next to the printed noise."""
 
     paper = "sdp-pe"
-    tables = ("regret", "stages")
+    tables = ("regret", "stages", "noise")
+    judges = JUDGES
     full = Size(episodes=20_000, seeds=20, epsilons=(0.1, 0.3, 1.0, 3.0, 10.0))
     quick = Size(episodes=20_000, seeds=2, epsilons=(0.1, 1.0))
 
@@ -59,7 +61,11 @@ class ShufflePE(Study[Size]):
         chosen = list(arms(size))
         with executor_for(workers) as executor:
             found = run_arms(chosen, size.seeds, seed, executor)
-        tables = {"regret": rows(chosen, found), "stages": stage_rows(chosen, found)}
+        tables = {
+            "regret": rows(chosen, found),
+            "stages": stage_rows(chosen, found),
+            "noise": noise_rows(size.epsilons),
+        }
         write_curves(
             folder / "curves.csv", {arm.name: found[arm.name].curves for arm in chosen}, size.episodes
         )
@@ -70,8 +76,6 @@ class ShufflePE(Study[Size]):
         """Return sentences on disagreements with the paper in RiverSwim, and on what the numbers cannot show."""
         swim = _on_river_swim(found.tables["regret"])
         return [
-            *_order(swim),
-            *_near(swim),
             *_unlearnt(found.more["never"], swim),
             _KNOWN,
             *_undecided(swim),
@@ -88,13 +92,20 @@ class ShufflePE(Study[Size]):
             "first_lines": first,
             "rows": found.tables["regret"],
             "stages": found.tables["stages"],
+            "noise": found.tables["noise"],
         }
 
     def shown(self, found: Measured[Size]) -> Mapping[str, Any]:
         """Return the values that the template of the experiment's page shows, by name."""
         never, table = found.more["never"], found.tables["regret"]
         findings = _findings(never, found.size.episodes, _on_river_swim(table), found.tables["stages"])
-        return {"never": never, "beta": BETA, "table": table, "findings": findings}
+        return {
+            "never": never,
+            "beta": BETA,
+            "table": table,
+            "findings": findings,
+            "noises": found.tables["noise"],
+        }
 
 
 STUDY: Final = ShufflePE()
@@ -106,42 +117,6 @@ def _on_river_swim(table: Table) -> list[Row]:
 
 def _by_epsilon(swim: Table, kind: Kind) -> dict[float, Row]:
     return {row["epsilon"]: row for row in where(swim, algorithm=kind.value)}
-
-
-def _order(swim: Table) -> Iterator[str]:
-    """Yield epsilons at which SDP-PE has more regret than the local model.
-
-    In the paper it has less at every epsilon.
-    """
-    local = _by_epsilon(swim, Kind.LDP)
-    for kind in (Kind.CALIBRATED, Kind.PRINTED):
-        own = _by_epsilon(swim, kind)
-        opposite = [e for e in own if own[e]["regret"] > local[e]["regret"]]
-        if opposite:
-            told = listed([f"{e:g} ({_against(own[e], local[e])})" for e in opposite])
-            yield (
-                f"In the paper the regret of SDP-PE lies between that of {Kind.JDP.value} and that of "
-                f"{Kind.LDP.value} at every epsilon. {kind.value} is the worst of the three here at epsilon {told}."
-            )
-
-
-def _against(own: Row, other: Row) -> str:
-    errors = math.hypot(own["deviation"], other["deviation"]) / math.sqrt(own["seeds"])
-    gap = own["regret"] - other["regret"]
-    apart = f", {gap / errors:.1f} standard errors" if errors > 0 else ""
-    return f"regret {own['regret']:.0f} against {other['regret']:.0f}{apart}"
-
-
-def _near(swim: Table) -> Iterator[str]:
-    """Yield a sentence if SDP-PE is far above elimination without privacy, which it should closely approach."""
-    (free,) = (row["regret"] for row in where(swim, algorithm=Kind.PE.value))
-    ratios = {e: row["regret"] / free for e, row in _by_epsilon(swim, Kind.CALIBRATED).items()}
-    if max(ratios.values()) > _NEAR:
-        told = listed([f"{ratio:.1f} times at epsilon {e:g}" for e, ratio in ratios.items()])
-        yield (
-            "The paper says that SDP-PE closely approaches elimination without privacy. With calibrated "
-            f"noise its regret is larger: {told}."
-        )
 
 
 def _unlearnt(never: float, swim: Table) -> Iterator[str]:

@@ -213,24 +213,8 @@ def check_log(episodes: Episodes, parameters: LogParameters) -> None:
             episodes.
     """
     p = parameters
-    if not isinstance(episodes, Episodes):
-        raise ValueError(
-            f"episodes (of type {type(episodes).__name__}) must be Episodes. Read your data with read_episodes."
-        )
-    _checks.indices("states", episodes.states, p.states)
+    _checks.log(episodes, p.states, p.horizon, "horizon", p.per_user, "Give episodes_per_user={}")
     _checks.indices("actions", episodes.actions, p.actions)
-    longest = int(episodes.lengths.max())
-    if longest > p.horizon:
-        raise ValueError(
-            f"horizon ({p.horizon}) must be at least {longest}, the length of the longest episode"
-        )
-    users, episodes_of = np.unique(episodes.user, return_counts=True)
-    if (most := int(episodes_of.max())) > p.per_user:
-        user = int(users[episodes_of.argmax()])
-        raise ValueError(
-            f"user ({user}) has {most} episodes, but the guarantee protects at most {p.per_user} of a user. Give"
-            f" episodes_per_user={most}, or read the data with unit='episode' to protect single episodes"
-        )
     step, after = _steps(episodes, p)
     wrong = np.flatnonzero(~p.counted[step, episodes.states, episodes.actions, after])
     if wrong.size:

@@ -133,7 +133,9 @@ class Log:
             ValueError: a state, a length or a reward is outside its domain, or a user has two trajectories. The
                 message names the value, the rule and the remedy.
         """
-        _check_steps(episodes, _checks.at_least("states", states, 1), max_length)
+        sizes = _checks.at_least("states", states, 1)
+        longest = None if max_length is None else _checks.at_least("max_length", max_length, 1)
+        _checks.log(episodes, sizes, longest, "max_length", 1, "Keep one trajectory of each user")
         own = episodes.reward_map if isinstance(episodes, OwnEpisodes) else RewardMap()
         limits = own if reward_range is None else RewardMap.of(reward_range)
         rewards = np.clip(own.back(episodes.rewards), own.low, own.high)  # only rounding is clipped
@@ -164,25 +166,6 @@ class Log:
         return visits.tolist(), [
             Fraction(total, 1 << REWARD_BITS) - Fraction(count, 2) for count, total in pairs
         ]
-
-
-def _check_steps(episodes: Episodes, states: int, max_length: int | None) -> None:
-    if not isinstance(episodes, Episodes):
-        kind = type(episodes).__name__
-        raise ValueError(f"episodes (of type {kind}) must be Episodes. Read other data with read_episodes.")
-    wrong = episodes.states >= states
-    if wrong.any():
-        rule = f"must be one of 0, ..., {states - 1}. Give the public number of all possible states"
-        raise ValueError(f"states ({int(episodes.states[wrong][0])}) {rule}.")
-    longest = int(episodes.lengths.max())
-    if max_length is not None and longest > _checks.at_least("max_length", max_length, 1):
-        rule = (
-            f"must be at most max_length ({max_length}). Give the public limit on the steps of a trajectory"
-        )
-        raise ValueError(f"lengths ({longest}) {rule}.")
-    if len(np.unique(episodes.user)) < episodes.count:
-        rule = "must differ between trajectories, because the guarantee covers one trajectory of each user"
-        raise ValueError(f"user {rule}. Keep one trajectory of each user, or read them with unit='episode'.")
 
 
 @njit

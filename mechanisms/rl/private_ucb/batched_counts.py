@@ -17,6 +17,7 @@ from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsPa
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.agents.learner import Path
+from dpproof.mechanisms.agents.many_found_runs import FoundCounts, FoundUsers
 from dpproof.mechanisms.agents.many_runs import EARLY, AgentCounts, paths_apart
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer
 from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
@@ -31,17 +32,14 @@ def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters
     9
 
     Raises:
-        ValueError: for one table for each step, a limit on an episode's payoffs, an encoder that is rounded to a number
-            of bits, or a threshold.
+        ValueError: for one table for each step, transitions of each step, a limit on an episode's payoffs, or an
+            encoder that is rounded to a number of bits.
     """
     p = parameters
-    if p.threshold is not None:
+    if not p.pooled or p.most_payoff is not None or p.bits is not None or p.step_sigma is not None:
         raise ValueError(
-            f"threshold ({p.threshold}) must be left out, because the audit does not sample openings."
-        )
-    if not p.pooled or p.most_payoff is not None or p.bits is not None:
-        raise ValueError(
-            f"pooled ({p.pooled}) must be true, and most_payoff ({p.most_payoff}) left out, without bits ({p.bits}). "
+            f"pooled ({p.pooled}) must be true, and most_payoff ({p.most_payoff}) and step_sigma ({p.step_sigma}) left "
+            f"out, without bits ({p.bits}). "
             "Give bits=16 and grains=1024, so that the audit samples the counters of agents."
         )
     return CentralCountsParameters(
@@ -181,13 +179,15 @@ def differ_in_one_batched_user(one: BatchedUser, other: BatchedUser) -> None:
 
 
 def sample(
-    parameters: BatchedCountsParameters, data: BatchedUser, n: int, rng: np.random.Generator
+    parameters: BatchedCountsParameters, data: BatchedUser | FoundUsers, n: int, rng: np.random.Generator
 ) -> Floats:
     """Return the audited noisy counts in ``n`` runs, an array (n, releases, columns).
 
     On a lattice, these are all noisy numbers that an agent releases. Otherwise they are the running counts after each
-    batch.
+    batch. If transitions are found, see `dpproof.mechanisms.agents.many_found_runs.FoundCounts.sample`.
     """
+    if isinstance(data, FoundUsers):
+        return FoundCounts(parameters).sample(data, n, rng)
     if parameters.bits is not None:
         return AgentCounts(parameters).release(data.path, n, rng)[..., data.columns]
     privatizer = CentralPrivatizer(over_batches(parameters))

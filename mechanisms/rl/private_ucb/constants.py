@@ -100,13 +100,6 @@ class Constants:
 
 THEORY: Final = Constants()
 """The constants of Theorems 3.2 and 4.2. The privatizer computes the error bounds E1 and E2."""
-OPPO: Final = THEORY
-"""The theory's constants of policy optimisation, for counts without noise.
-
-After n visits the bonus is Lc/sqrt(n) + H Lp/sqrt(n), with Lc and Lp as in `Constants`. The learning rate is the
-printed one. These are the constants of Chowdhury and Zhou (Lemma A.1, Algorithm 1). They have not been compared with
-the paper on OPPO itself (Efroni et al., 2020, arXiv:2002.08243).
-"""
 TUNED: Final = Constants(width=0.02, error=0.0, shift=0.0, remaining=True, learning_rate=100.0)
 """Constants tuned on RiverSwim. The bonus ignores the errors of private counts. No regret guarantee.
 
@@ -126,24 +119,3 @@ SPARSE: Final = replace(
 
 A count is small if the noise alone could explain it.
 """
-
-
-def ucb_vi(states: int, actions: int, horizon: int, episodes: int, delta: float = 0.05) -> Constants:
-    """Return reconstructed constants of UCB-VI (Chernoff-Hoeffding bonus), not checked against the paper.
-
-    The bonus of UCB-VI after n visits is 7 H ln(5SAT/delta)/sqrt(n). The field `width` is chosen such that the whole
-    bonus of PRIVATE-UCB-VI is this number. The source is Algorithm 3 of Azar, Osband and Munos (ICML 2017),
-    whose text has not been compared. UCB-VI uses one table for all steps, so these constants are for pooled
-    counts.
-
-    Args:
-        states, actions, horizon, episodes: the sizes S, A, H, K; T = KH.
-        delta: failure probability, in (0, 1).
-
-    >>> round(ucb_vi(6, 2, 20, 20_000).width, 1)
-    21.2
-    """
-    steps = horizon * episodes
-    unit = Constants(delta=delta)
-    bonus = 7 * horizon * math.log(5 * states * actions * steps / delta)
-    return replace(unit, width=bonus / ((1 + horizon) * unit.cost_width(states, actions, steps)))

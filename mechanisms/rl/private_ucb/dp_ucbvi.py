@@ -19,7 +19,8 @@ Some parts were compared with the authors' later paper on self-play, which state
 ("Differentially private reinforcement learning with self-play", sections 3 and 5.3). These are Assumption
 3.1, the consistent counts with E/4 and E/(2S), that E is four times the error of a noisy count, a bonus of
 order sqrt(Var iota/n) + H S E iota/n, and the 30 in iota. Other parts were compared with nothing: the numbers
-2, sqrt 2, 20, 4 and 1000^2, the last term (its shape is that of Azar et al. 2017), and that Q never grows.
+2, sqrt 2, 20, 4 and 1000^2, the last term (its shape is that of Azar et al. 2017), and that Q never grows. The
+last term of Azar et al. has S^2 where B(m) has S, and 100^2 where B(m) has 1000^2 (`baselines`).
 `QIAO_WANG_TUNED` drops the last two terms and scales the first two together. Of these numbers, the
 experiments use only the ratio of 2 to sqrt 2, and iota.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import stat
 import threading
 import zipfile
@@ -164,8 +165,6 @@ def test_an_agent_stops_after_a_user_who_was_counted_half(monkeypatch: pytest.Mo
 
 
 def test_an_interrupt_waits_until_a_user_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    import signal
-
     one = small()
     see = one._learner.see
     monkeypatch.setattr(one._learner, "see", lambda record: (signal.raise_signal(signal.SIGINT), see(record)))
@@ -173,6 +172,45 @@ def test_an_interrupt_waits_until_a_user_is_counted(monkeypatch: pytest.MonkeyPa
         play(one)
     assert one.users == 1
     one.user().abort()
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_user_whose_beginning_is_interrupted_keeps_the_place(
+    kept: bool, tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = small(journal=tmp_path / "run.sqlite" if kept else None)
+    with monkeypatch.context() as patch:
+        patch.setattr(one._learner, "for_user", lambda: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            one.user("Ann")
+    play(one)
+    assert one.users == 1
+    with pytest.raises(UserSeenError):
+        one.user("Ann")
+
+
+def test_all_users_who_were_under_way_are_absent_if_users_come_one_at_a_time(
+    tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {
+        "algorithm": "sdp-pe",
+        "episodes": 2000,
+        "adjacency": "replace",
+        "journal": tmp_path / "run.sqlite",
+    }
+    one = small(**given)
+    with monkeypatch.context() as patch:
+        patch.setattr(one._learner, "for_user", lambda: signal.raise_signal(signal.SIGINT))
+        for person in ("Ann", None, "Eve"):
+            with pytest.raises(KeyboardInterrupt):
+                one.user(person)
+    one.close()
+    again = small(**given)
+    assert again._learner._stream.seen == 3
+    for person in ("Ann", "Eve"):
+        with pytest.raises(UserSeenError):
+            again.user(person)
+    again.user("Fay").abort()
 
 
 def test_a_journal_is_locked_and_private(tmp_path: FilePath) -> None:
@@ -231,6 +269,7 @@ FORGED: dict[str, Any] = {
     "observations": 10**12,
     "actions": ["a", "a"],
     "policy": "0" * 64,
+    "hidden": [2],
 }
 
 
@@ -345,3 +384,13 @@ def test_ten_million_users_are_possible() -> None:
 def test_tree_sums_that_doubles_would_round_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"below 2\^53"):
         TreeSums(1, 1, lambda n: np.zeros(n, np.int64), most=1 << 53)
+
+
+def test_users_of_an_agent_that_is_deployed_share_no_stream_of_random_numbers() -> None:
+    one = small()
+    with one.user() as first, one.user() as second:
+        first.act(0)
+        assert len({id(first._rng), id(second._rng), id(one._draws)}) == 3
+        assert first._rng.bit_generator.state != second._rng.bit_generator.state
+        first.abort()
+        second.abort()

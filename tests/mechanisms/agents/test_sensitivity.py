@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,12 @@ from scipy.spatial.distance import cdist
 from dpproof import Adjacency, agent
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
-from dpproof.mechanisms.agents import plans
-from dpproof.mechanisms.agents.counted import Counters, LocalLearner
-from dpproof.mechanisms.agents.learner import Floats, Path
+from dpproof.mechanisms.agents import algorithms, plans
+from dpproof.mechanisms.agents.agent import Agent
+from dpproof.mechanisms.agents.counted import LocalLearner
+from dpproof.mechanisms.agents.counters import Counters
+from dpproof.mechanisms.agents.first_visits import FirstVisitLearner
+from dpproof.mechanisms.agents.learner import Floats, Path, Paths
 from dpproof.mechanisms.agents.presets import OPTIMISTIC
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.agents.task import Task
@@ -78,10 +82,10 @@ def released(counters: Counters, path: Path | None, batch: int) -> Floats:
     """Return all numbers of a run in which this user is alone in a batch, in units of their noise."""
     for number in range(counters.counting.releases):
         if path is not None and number == batch:
-            counters.count(path)
+            counters.count(Paths.of(path))
         counters.release()
     found = []
-    for sums in (counters._gains, counters._transitions):
+    for sums in (counters._gains, counters._transitions, counters._steps):
         if sums is not None:
             values = sums.nodes if isinstance(sums, WatchedTree) else sums._released
             found.append(np.array(values).ravel() / float(sums._draw.func.__self__.scale))
@@ -114,6 +118,9 @@ SHAPES: dict[str, dict[str, Any]] = {
     "square root, pooled, cap H": {"cap": 2},
     "square root, a table for each step": {"pooled": False},
     "banded": {"cap": 2, "bands": 2},
+    "batches that grow": {"cap": 1, "growth": 0.5},
+    "transitions of each step as well": {"cap": 1, "step_sigma": 9.0},
+    "transitions of each step on a tree": {"cap": 2, "counter": "tree", "step_sigma": 9.0},
     "tree": {"cap": 2, "counter": "tree"},
     "tree, a table for each step": {"counter": "tree", "pooled": False},
     "tree, Laplace, cap 1": {"cap": 1, "counter": "tree", "noise": "laplace"},
@@ -128,6 +135,8 @@ SHAPES: dict[str, dict[str, Any]] = {
 def test_no_pair_of_episodes_is_further_apart_than_the_accountant_says(
     shape: str, relation: Adjacency, most: float | None
 ) -> None:
+    if relation is Adjacency.REWARDS_ONLY and "step_sigma" in SHAPES[shape]:
+        return  # transitions are public
     of = task(2, 2, 2, most_gain=most)
     chosen = BatchedCountsParameters(
         2, 2, 2, BATCHES + 1, 1.0, cost_factor=1.5, bits=6, grains=1024, most_payoff=most,
@@ -218,3 +227,51 @@ def test_how_long_a_user_takes_moves_nobody_else(relation: str, late: int) -> No
     apart = np.sqrt(sum(np.square(a - b).sum() for a, b in zip(*rows, strict=True)))
     proved: Any = one.promise.result().guarantee
     assert 0.4 * proved.mu.upper < apart <= proved.mu.upper
+
+
+def ended_late(of: Agent, path: Path | None, late: int) -> Floats:
+    """Return all numbers of a run of `first-visit-vi` in units of their noise, if a user ends after user ``late``.
+
+    The user begins first. All others do the same in every run. The user is absent if there is no path.
+    """
+    learner: Any = of._learner
+    both, first = [learner._counters], of.user()
+    for number in range(of.task.episodes):
+        if number:
+            with of.user() as user:
+                user.act(0)
+                user.observe(0.3, 0, action=0)
+        if number == late and path is not None:
+            of._finish(None, path)
+        elif number == late:
+            first.abort()
+    if learner._counters is not both[0]:
+        both.append(learner._counters)
+    sums = [x for one in both for x in (one._gains, one._transitions, one._steps) if x is not None]
+    return np.concatenate(
+        [np.array(x._released[: x.time]).ravel() / float(x._draw.func.__self__.scale) for x in sums]
+    )
+
+
+@pytest.mark.filterwarnings("ignore::dpproof.mechanisms.agents.making.SwampedWarning")
+@pytest.mark.parametrize("most", [None, 0.75])
+@pytest.mark.parametrize("relation", ["replace", "add-remove"])
+@pytest.mark.parametrize("restart", [1, 2])
+def test_a_user_of_both_kinds_of_tables_is_no_further_apart_than_the_accountant_says(
+    restart: int, relation: str, most: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user ends before the learner begins again, or after it. All pairs of episodes and of ends are compared."""
+    monkeypatch.setattr(FirstVisitLearner, "_refuted", lambda self, *_: self.releases == restart)
+    counts = algorithms.first_visit_counts
+    monkeypatch.setattr(algorithms, "first_visit_counts", lru_cache(counts))
+    rows, proved = [], 0.0
+    for late, path in itertools.product((0, restart, 5), (None, *paths(task(1, 1, 2)))):
+        one = agent(
+            "first-visit-vi", observations=1, actions=1, episodes=7, horizon=2, epsilon=2, delta="1e-5",
+            adjacency=relation, reward_range=(0, 1), most_reward=most,
+        )  # fmt: skip
+        rows.append(ended_late(one, path, late))
+        found: Any = one.promise.result().guarantee
+        proved = max(each.mu.upper for each in found.cases)
+    apart = float(cdist(rows, rows if relation == "replace" else rows[:1]).max())
+    assert 0.85 * proved < apart <= proved * (1 + 1e-12)

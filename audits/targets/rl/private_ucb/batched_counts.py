@@ -1,6 +1,12 @@
-"""The audit of the batched counts of PRIVATE-UCB: the two inputs differ in one user of the first batch."""
+"""The audit of the batched counts of PRIVATE-UCB: the two inputs differ in one user.
+
+If transitions are found, the audit samples openings, too. Parts of the user's path have counters, are near the
+threshold, and are walked by nobody else.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +16,7 @@ from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.targets.primitive import Setting
+from dpproof.mechanisms.agents.many_found_runs import FoundUsers, found_ratio, found_users
 from dpproof.mechanisms.agents.many_runs import AgentCounts
 from dpproof.mechanisms.rl.private_ucb.batched_counts import (
     BatchedUser,
@@ -26,6 +33,11 @@ Floats = NDArray[np.float64]
 
 def _users(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Neighbours:
     """Return a pair in which a user of the first batch visits other cells, has other costs, or is left out."""
+    if parameters.threshold is not None:
+        steps = parameters.horizon
+        if adjacency is Adjacency.REWARDS_ONLY:  # only payoffs of open pairs differ
+            return found_pair(parameters, adjacency, steps, steps)
+        return found_pair(parameters, adjacency, steps // 3, max(1, 2 * steps // 3))
     if parameters.bits is not None:
         return _lattice_users(parameters, adjacency)
     if adjacency is Adjacency.REWARDS_ONLY:
@@ -54,6 +66,29 @@ def _lattice_users(parameters: BatchedCountsParameters, adjacency: Adjacency) ->
     return Neighbours(first, second, adjacency, said, differ_in_one_batched_user)
 
 
+def found_pair(
+    parameters: BatchedCountsParameters, adjacency: Adjacency, opened: int, near: int
+) -> Neighbours:
+    """Return a pair for transitions that are found. See `dpproof.mechanisms.agents.many_found_runs.found_users`."""
+    first, second = found_users(parameters, adjacency, opened, near)
+    change = {
+        Adjacency.ADD_REMOVE: "is absent",
+        Adjacency.REPLACE: "takes others",
+        Adjacency.REWARDS_ONLY: "has payoffs 0",
+    }[adjacency]
+    said = (
+        f"a user takes {parameters.horizon} transitions, or {change}; {opened} of them have counters, others' counts "
+        f"of {near - opened} are near the threshold"
+    )
+    return Neighbours(first, second, adjacency, said, _differ_in_one_found_user)
+
+
+def _differ_in_one_found_user(one: FoundUsers, other: FoundUsers) -> None:
+    """Check that the other users of both inputs are the same."""
+    if one.others is not other.others or one.batch != other.batch:
+        raise ValueError("The inputs must have the same other users.")
+
+
 def lattice_ratio(
     outputs: Floats, parameters: BatchedCountsParameters, first: BatchedUser, second: BatchedUser
 ) -> Floats:
@@ -70,10 +105,10 @@ def lattice_ratio(
     return found
 
 
-def _ratio(
-    outputs: Floats, parameters: BatchedCountsParameters, first: BatchedUser, second: BatchedUser
-) -> Floats:
+def _ratio(outputs: Floats, parameters: BatchedCountsParameters, first: Any, second: Any) -> Floats:
     """Return the log of p1/p0 for the running counts after each batch, or for the numbers that an agent releases."""
+    if parameters.threshold is not None:
+        return found_ratio(outputs, parameters, first, second)
     if parameters.bits is not None:
         return lattice_ratio(outputs, parameters, first, second)
     leaves = first.leaves(parameters), second.leaves(parameters)
