@@ -26,6 +26,8 @@ _EMPTY = 60.0
 """From this distance on, the tail is below the smallest mass."""
 _FAR = 1e8
 """From this distance on, every mass is far below the smallest one. Arguments are clipped to it."""
+_FARTHEST = 1e100
+"""From this distance on, logarithms of tails are clipped."""
 
 
 @cache
@@ -101,7 +103,7 @@ def upper_tail(y: Floats) -> Floats:
 
 
 def log_upper_tail(y: Floats) -> tuple[Floats, Floats]:
-    """Return log Q(y), and bounds on its absolute errors, for every y up to 1e8.
+    """Return log Q(y), and bounds on its absolute errors, for every y up to 1e100.
 
     For y >= 0, log Q(y) is -y^2/2 plus the logarithm of Mills' ratio over the root of 2 pi. Each logarithm errs
     by 8 u of its size, the ratio by 4 u, and every other operation by u.
@@ -110,7 +112,7 @@ def log_upper_tail(y: Floats) -> tuple[Floats, Floats]:
     >>> round(float(value[0]), 6), float(error[0]) < 1e-11
     (-5005.524209, True)
     """
-    a = np.minimum(np.abs(y), _FAR)
+    a = np.minimum(np.abs(y), _FARTHEST)
     mills = np.log(_mills(a) / _ROOT)
     far = mills - a * a / 2
     near = np.log1p(-upper_tail(a))

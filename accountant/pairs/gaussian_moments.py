@@ -37,7 +37,7 @@ class SubsampledGaussianCharacteristic:
         noise_multiplier: sigma above 0.
         removes: if true, the mixture is P, and a record is removed. If false, the mixture is Q, and a record
             is added.
-        cuts: outputs count with the weight of the bulk of each of these cuts. Without cuts, they count fully.
+        cuts: outputs count with the weight of the part that each of these cuts keeps. Without cuts, they count fully.
 
     >>> SubsampledGaussianCharacteristic(1.0, 2.0, removes=True).tilted(3.0).log_mgf  # c (c + 1)/(2 sigma^2)
     1.5
@@ -60,9 +60,23 @@ class SubsampledGaussianCharacteristic:
         """
         return replace(self, cuts=(*self.cuts, cut))
 
-    def log_jump(self, cut: SoftCut, c: float, times: Floats) -> Floats:
-        """Return logarithms of bounds on the jumps' moment-generating function beyond each frequency, over M(c)."""
-        return Tilting(self.rate, self.noise_multiplier, 1 + c, self.cuts).log_beyond(times, cut)
+    def jumps(self, cut: SoftCut) -> SubsampledGaussianCharacteristic:
+        """Return the moment-generating function of the part of the loss's distribution that ``cut`` calls jumps."""
+        return replace(self, cuts=(*self.cuts, replace(cut, keeps_jumps=True)))
+
+    def outputs(self, high: float) -> tuple[Floats, Floats]:
+        """Return outputs y up to ``high`` in equal steps, and logarithms of their probabilities under P.
+
+        Their sums have the trapezoidal rule's error. Nothing certified may rest on them.
+        """
+        step = min(0.02, self.noise_multiplier / 8)
+        y = np.linspace(-REACH, high, math.ceil((high + REACH) / step) + 1)
+        return y, math.log(_NORMAL * (y[1] - y[0])) - y * y / 2 + (self.losses(y) if self.removes else 0.0)
+
+    def losses(self, y: Floats) -> Floats:
+        """Return the privacy losses of outputs."""
+        ratio, _ = log_ratio(self.rate, self.noise_multiplier, y)
+        return ratio if self.removes else -ratio
 
     def log_jump_mass(self, cut: SoftCut) -> float:
         """Return an upper bound on the logarithm of the probability of the jumps of ``cut``."""
@@ -106,12 +120,19 @@ class _Line:
         self._weigh()
 
     def _cut_off(self) -> None:
-        """Multiply the density by the weight of the bulk, and keep the mass of the jumps and its error."""
+        """Multiply the density by the weights, and keep the mass of dropped jumps and its error.
+
+        Where the jumps are kept, the dropped mass is not known here.
+        """
         self.kept, masses, wrong = np.zeros_like(self.y), [0.0], 0.0
+        self.only_jumps = any(cut.keeps_jumps for cut in self.cuts)
         for cut in self.cuts:
-            kept, error = cut.log_bulk(self.y)
+            kept, error = cut.log_kept(self.y)
             self.base_error = self.base_error + error + EPS * np.abs(self.base + kept)
-            self.base, self.kept = self.base + kept, self.kept + kept
+            self.base = self.base + kept
+            if cut.keeps_jumps:
+                continue
+            self.kept = self.kept + kept
             log_mass, log_error = _log_jump_mass(self.rate, self.sigma, cut)
             masses.append(math.exp(log_mass))
             wrong += 1.01 * masses[-1] * (log_error + 8 * EPS)
@@ -130,16 +151,17 @@ class _Line:
         self.total_error = 1.01 * float((self.weights * error).sum()) + 80 * EPS
         self.relative = 1.01 * (error + self.total_error)
         beyond = math.exp(min(self.log_beyond - self.peak, 700.0)) / (self.total * self.step)
-        self.cut = _below(float(self.weights[0]) * self._undone, self.step) + 1.01 * beyond
+        first = max(float(self.weights[0]), 1e-290)  # a weight that is rounded to 0
+        self.cut = _below(first * self._undone, self.step) + 1.01 * beyond
 
     @property
     def _undone(self) -> float:
-        """One over the weight of the bulk at the first node. Below this node the weights are at most 1."""
+        """One over the bulk's weight at the first node. Below, this weight is at most 1, and that of jumps falls."""
         return math.exp(min(-float(self.kept[0]), 700.0))
 
     def tilted(self) -> Tilted:
         """Return the tilted distribution; see ``Tilted``."""
-        log_mgf, error = self._small() if self.peak < 30 else self._large()
+        log_mgf, error = self._large() if self.only_jumps or self.peak >= 30 else self._small()
         mean = float(self.weights @ self.loss)
         variance = float(self.weights @ (self.loss - mean) ** 2)
         return Tilted(log_mgf, error, mean, variance, self._layers, self.tilting.log_beyond)

@@ -93,10 +93,32 @@ class SoftCut:
     An output y belongs to the bulk with weight Q((y - place)/width), where Q is the upper tail of the normal
     distribution, and to the jumps with the remaining weight. Both weights are analytic in y. On the line
     Im y = a, each of them is at most exp(a^2/(2 width^2)) times its value at the real part of y.
+
+    Attributes:
+        place, width: where the division is, and how soft it is.
+        keeps_jumps: whether a part that is made with this cut is that of the jumps, and not the bulk.
     """
 
     place: float
     width: float
+    keeps_jumps: bool = False
+
+    def log_kept(self, y: Floats) -> tuple[Floats, Floats]:
+        """Return the logarithms of the weights of the part that is kept, and bounds on their absolute errors."""
+        return self.log_jumps(y) if self.keeps_jumps else self.log_bulk(y)
+
+    def log_dropped(self, y: Floats) -> tuple[Floats, Floats]:
+        """Return the logarithms of the weights of the part that is not kept, and bounds on their absolute errors."""
+        return self.log_bulk(y) if self.keeps_jumps else self.log_jumps(y)
+
+    def between(self, weights: Floats, *, rising: bool) -> Floats:
+        """Return the largest weight in each block between edges, from below the first edge to above the last one.
+
+        Args:
+            weights: logarithms of the weights at the edges.
+            rising: whether the weight grows in y.
+        """
+        return np.append(weights, 0.0) if rising else np.append(0.0, weights)
 
     def log_bulk(self, y: Floats) -> tuple[Floats, Floats]:
         """Return the logarithms of the weights of the bulk, and bounds on their absolute errors."""

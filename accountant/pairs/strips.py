@@ -26,7 +26,7 @@ _FARTHEST, _SEEN, _PASSES, _MOST_BLOCKS, _LEAST_WIDTH = 38.0, 400.0, 5, 300, 1 /
 
 @dataclass(frozen=True)
 class Tilting:
-    """The density of the output y, phi(y) e^(power l(y)) up to a factor, times the weights of the cuts' bulks."""
+    """The density of the output y, phi(y) e^(power l(y)) up to a factor, times the weights of the cuts."""
 
     rate: float
     sigma: float
@@ -39,9 +39,10 @@ class Tilting:
         return max(-self.power, 0.0)
 
     def reach(self) -> tuple[float, float, float]:
-        """Return how far down and up a rule goes, and the logarithm of a bound on its sum further up.
+        """Return how far down and up a rule goes, and the logarithm of a bound on what is left out beyond blocks.
 
         Further down, the terms without the cuts' weights fall by at least ``REACH`` per unit of y (logarithmic).
+        Where only jumps are kept, the rule begins near the cut.
         """
         low = low_end(self.rate, self.sigma, self.negative)
         if self.power <= 0:
@@ -50,11 +51,13 @@ class Tilting:
             high = high_end(self.rate, self.sigma, self.power)
             return low, high, 0.1 - high * high / 2 + self.power * self._loss(high)
         edges = self.blocks.edges
-        beyond, shares = _log_tails(self, edges)
-        least = 1 / self.sigma + REACH
-        far = (edges >= least) & (shares <= -_QUIET - 10)
-        place = int(np.argmax(far)) if far.any() else len(edges) - 1
-        return low, float(edges[place]), float(beyond[place])
+        below, beyond, least = _log_tails(self, edges)
+        far = (edges >= 1 / self.sigma + REACH) & (beyond - least <= -_QUIET - 10)
+        last = int(np.argmax(far)) if far.any() else len(edges) - 1
+        if not any(cut.keeps_jumps for cut in self.cuts):
+            return low, float(edges[last]), float(beyond[last])
+        first = max(int(np.argmin(below - least <= -_QUIET - 10)) - 1, 0)
+        return -float(edges[first]), float(edges[last]), float(np.logaddexp(below[first], beyond[last]))
 
     def _loss(self, y: float) -> float:
         return float(log_ratio(self.rate, self.sigma, np.array([y]))[0][0])
@@ -87,14 +90,14 @@ class Tilting:
         found = _best(some, some * some / 2 + grown)
         return found if self.cuts else max((step, alias), found)
 
-    def log_beyond(self, times: Floats, cut: SoftCut | None = None) -> Floats:
-        """Return logs of bounds on |int phi chi e^(s l)| over int phi e^(power l), for t beyond each of ``times``.
+    def log_beyond(self, times: Floats) -> Floats:
+        """Return logs of bounds on |int phi e^(s l)| over int phi e^(power l), for t beyond each of ``times``.
 
-        The weight chi is that of the jumps of ``cut``, or 1. The path of integration moves to Im y = a, where
+        Both integrands have the weights of the cuts. The path of integration moves to Im y = a, where
         the size of e^(i t l) is exp(-t times the angle), which falls in t. The best of several a is taken.
         """
         a = np.minimum(_half_widths()[::4], (0.49 if self.negative else 0.98) * np.pi * self.sigma)
-        return self.blocks.log_shifted(a, self, cut, times)
+        return self.blocks.log_shifted(a, self, times)
 
 
 @lru_cache(maxsize=1)
@@ -136,13 +139,9 @@ class Blocks:
         turn = (a / tilting.sigma)[:, None]
         return _log_sum(self._log_moved(a, tilting) + frequency * _angle(self.most, turn))
 
-    def log_shifted(self, a: Floats, tilting: Tilting, cut: SoftCut | None, times: Floats) -> Floats:
+    def log_shifted(self, a: Floats, tilting: Tilting, times: Floats) -> Floats:
         """Return the smallest of the bounds for several a, for each time; see ``Tilting.log_beyond``."""
         fixed = self._log_moved(a, tilting) + (a * a)[:, None] / 2
-        if cut:
-            half = (a * a)[:, None] / (2 * cut.width**2)
-            bulk, jumps = self._weights(cut)
-            fixed = fixed + np.minimum(half + jumps, np.logaddexp(0.0, half + bulk)) + 1e-9
         angles = _angle(self.least, (a / tilting.sigma)[:, None])
         return np.array([_log_sum(fixed - t * angles).min() for t in times])
 
@@ -155,19 +154,20 @@ class Blocks:
         return np.asarray(found)
 
     def _weights(self, cut: SoftCut) -> tuple[Floats, Floats]:
-        """Return logs of the bulk's weight at the lower ends of the blocks, and of the jumps' at the upper ends."""
-        return np.append(0.0, cut.log_bulk(self.edges)[0]), np.append(cut.log_jumps(self.edges)[0], 0.0)
+        """Return logs of the largest weights in the blocks, of the part that is kept and of the other one."""
+        kept = cut.between(cut.log_kept(self.edges)[0], rising=cut.keeps_jumps)
+        return kept, cut.between(cut.log_dropped(self.edges)[0], rising=not cut.keeps_jumps)
 
     def _log_cuts(self, a: Floats, cuts: Sequence[SoftCut]) -> Floats:
-        """Return the logarithms of the factors by which the bulks' weights may grow from the real line to Im y = a.
+        """Return the logarithms of the factors by which the cuts' weights may grow from the real line to Im y = a.
 
         With v = a/width, the size of a weight Q is at most e^(v^2/2) Q(x), and at most 1 + e^(v^2/2) (1 - Q(x)).
         """
         found = np.zeros((len(a), len(self.log_masses)))
         for cut in cuts:
             half = (a * a)[:, None] / (2 * cut.width**2)
-            bulk, jumps = self._weights(cut)
-            found += np.minimum(half, np.logaddexp(0.0, half + jumps) - bulk) + 1e-9
+            kept, dropped = self._weights(cut)
+            found += np.minimum(half, np.logaddexp(0.0, half + dropped) - kept) + 1e-9
         return found
 
 
@@ -189,7 +189,10 @@ def _edges(tilting: Tilting) -> Floats:
     Beyond them, the integrand falls by at least ``_FARTHEST`` per unit of y (logarithmic).
     """
     low = low_end(tilting.rate, tilting.sigma, tilting.negative, _FARTHEST)
-    high = _FARTHEST + max(tilting.power / tilting.sigma, 0.0)
+    even = (
+        tilting.sigma * max(-math.log(tilting.rate), 0.0) + 1 / tilting.sigma
+    )  # the sampled share is near 1/2
+    high = _FARTHEST + max(tilting.power / tilting.sigma, even)
     count = math.ceil(math.log(high / _FARTHEST) / 0.03) + 1
     coarse = edges = np.concatenate(
         (np.linspace(-low, _FARTHEST, 200)[:-1], np.geomspace(_FARTHEST, high, count))
@@ -229,36 +232,40 @@ def _shares(tilting: Tilting, y: Floats) -> tuple[Floats, Floats]:
 def _log_masses(tilting: Tilting, edges: Floats, more: float = 0.0) -> tuple[Floats, Floats, float, float]:
     """Return upper and lower logarithms of the integrals between edges, and upper ones below and above all edges.
 
-    The integrand is that of the real line, without the factor of the normal density. Its logarithm g has the
-    slope -y + (power/sigma) p(y), and each cut's weight makes it smaller. So g is at most g(u) plus the
-    largest slope, if that is positive, times the width, on a block that begins at u. The second derivative of
-    g is at most K = (power/sigma^2) p (1 - p) - 1, so g is at least its smaller end less K^+ width^2/8. The
-    upper bounds are for intervals that are longer by ``more``.
+    The integrand is that of the real line, without the factor of the normal density. Without the cuts, its
+    logarithm g has the slope -y + (power/sigma) p(y). So g is at most g(u) plus the largest slope, if that is
+    positive, times the width, on a block that begins at u. Each cut's weight is monotone, so it is at most that
+    of an end. Its logarithm is concave. So the second derivative of the whole exponent is at most K =
+    (power/sigma^2) p (1 - p) - 1, and the exponent is at least its smaller end less K^+ width^2/8. The upper
+    bounds are for intervals that are longer by ``more``.
     """
     rate, sigma, power = tilting.rate, tilting.sigma, tilting.power
     loss = power * log_ratio(rate, sigma, edges)[0]
-    kept = sum((cut.log_bulk(edges)[0] for cut in tilting.cuts), np.zeros_like(edges))
+    kept, most = np.zeros_like(edges), np.zeros(len(edges) + 1)
+    for cut in tilting.cuts:
+        weights = cut.log_kept(edges)[0]
+        kept, most = kept + weights, most + cut.between(weights, rising=cut.keeps_jumps)
     share, down = _shares(tilting, edges)
-    value, widths = loss - edges * edges / 2 + kept, np.diff(edges)
+    plain, widths = loss - edges * edges / 2, np.diff(edges)
+    value = plain + kept
     slope = power / sigma * (share[1:] if power > 0 else down[:-1]) - edges[:-1]
     bend = max(power, 0.0) / sigma**2 * np.minimum(share[1:], 0.25) - 1
-    upper = value[:-1] + np.maximum(slope, 0.0) * widths + np.log(widths + more)
+    upper = plain[:-1] + most[1:-1] + np.maximum(slope, 0.0) * widths + np.log(widths + more)
     lower = np.minimum(value[:-1], value[1:]) - np.maximum(bend, 0.0) * widths**2 / 8 + np.log(widths)
     outside = math.log(1 / _FARTHEST + more)
-    first, last = value[0] - kept[0], value[-1]
+    first, last = plain[0] + most[0], plain[-1] + most[-1]
     rounding = 1e-6 + 1e-14 * (np.abs(loss) + edges * edges + np.abs(kept))
     between = np.maximum(rounding[:-1], rounding[1:])
     ends = first + outside + rounding[0], last + outside + rounding[-1]
     return upper + between, lower - between, float(ends[0]), float(ends[1])
 
 
-def _log_tails(tilting: Tilting, edges: Floats) -> tuple[Floats, Floats]:
-    """Return log bounds on the trapezoidal sums beyond each edge, absolutely and as shares of the whole mass."""
-    upper, lower, _, last = _log_masses(tilting, edges, 1.0)
-    masses = np.append(upper, last)
-    top = float(masses.max())
-    beyond = top + np.log(np.cumsum(np.exp(masses - top)[::-1])[::-1] + 1e-290) + 1e-6
-    return beyond, beyond - _log_least_sum(lower)
+def _log_tails(tilting: Tilting, edges: Floats) -> tuple[Floats, Floats, float]:
+    """Return log bounds on the trapezoidal sums below and above each edge, and a lower one on the whole mass."""
+    upper, lower, first, last = _log_masses(tilting, edges, 1.0)
+    below = _log_sums(np.append(first, upper))
+    above = _log_sums(np.append(upper, last)[::-1])[::-1]
+    return below, above, _log_least_sum(lower)
 
 
 def _log_least_sum(exponents: Floats) -> float:
@@ -266,3 +273,11 @@ def _log_least_sum(exponents: Floats) -> float:
     top = float(exponents.max())
     found = top + math.log(float(np.exp(exponents - top).sum()))
     return found - 1e-6 * (1 + abs(found))
+
+
+def _log_sums(exponents: Floats) -> Floats:
+    """Return upper bounds on the logarithms of the cumulative sums of exponentials."""
+    top = np.maximum.accumulate(exponents)
+    shares = np.exp(np.minimum(exponents[None, :] - top[:, None], 0.0))
+    found = top + np.log(np.tril(shares).sum(axis=1))
+    return np.asarray(found + 1e-6)

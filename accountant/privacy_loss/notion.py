@@ -23,7 +23,8 @@ from dpproof.accountant.numbers.enclosures import arb_of, bound_of, precision
 from dpproof.accountant.numbers.inversion import check_least, first_step, neighbours
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
-from dpproof.accountant.privacy_loss.rare_jumps import Jumping, Parted, chernoff, parted
+from dpproof.accountant.privacy_loss.jump_outlook import Jumping
+from dpproof.accountant.privacy_loss.rare_jumps import Parted, chernoff, parted
 from dpproof.accountant.privacy_loss.saddle import (
     MOST_NODES,
     Contour,
@@ -43,8 +44,6 @@ Ends = tuple[float, float]
 Integral = Contour | Parted
 Saddle = Callable[[Parts, float], Line]
 """A function that returns a line near the saddle point. The number is by how much its log delta is misjudged."""
-Method = Callable[[Callable[[Parts], Line]], Integral]
-"""A method of inversion: from a function that chooses the line to the integral."""
 _RAREST = math.log(1e-300)
 _FEW_NODES, _NARROW, _FAR_OFF = 1 << 14, 1e-7, 2.0
 _FLATTEST = 0.25
@@ -67,7 +66,10 @@ def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
         low = high if below == above else found.delta(above)
         return min(low[0], 1.0), min(high[1], 1.0)
 
-    return _best(parts, saddle, lambda line: min(line.log_delta(float(epsilon)), -1e-9), _RAREST, ends)
+    def in_parts(part: Jumping, times: int) -> Parted:
+        return parted(part, times, log_delta=_RAREST, epsilon=float(epsilon))
+
+    return _best(parts, saddle, lambda line: min(line.log_delta(float(epsilon)), -1e-9), in_parts, ends)
 
 
 def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
@@ -82,36 +84,37 @@ def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
         return _away_from_pole(some, saddle_for_delta(some, min(goal + off, -1e-9)))
 
     def ends(found: Integral) -> Ends:
-        guess, wrong = _solve(found, found.line, goal)
+        guess, wrong = _solve(found, goal)
         if guess <= 0 and found.delta(0.0)[1] <= delta:
             return 0.0, 0.0
         return _below(found, max(guess, 0.0), wrong, delta), _above(found, max(guess, 0.0), wrong, delta)
 
-    return _best(parts, saddle, lambda _: goal, goal, ends)
+    def in_parts(part: Jumping, times: int) -> Parted:
+        return parted(part, times, log_delta=goal)
+
+    return _best(parts, saddle, lambda _: goal, in_parts, ends)
 
 
 def _best(
     parts: Parts,
     saddle: Saddle,
     log_delta: Callable[[Line], float],
-    least: float,
+    in_parts: Callable[[Jumping, int], Parted],
     ends: Callable[[Integral], Ends],
 ) -> Ends:
     """Return the first narrow answer: by one integral, by parts with and without rare jumps, or by more points.
 
-    ``least`` is a lower bound on the logarithm of delta. Bounds of several methods are combined.
+    Bounds of several methods are combined.
     """
-    jumping = [(part, count) for part, count in parts if isinstance(part, Jumping) and part.may_jump]
-    few = _FEW_NODES if jumping else MOST_NODES
-    methods: list[Method] = [lambda line: _whole(parts, line, log_delta, few)]
-    if len(jumping) == len(parts):
-        methods.append(lambda line: parted(jumping, line, log_delta, least))
-    if few < MOST_NODES:
-        methods.append(lambda line: _whole(parts, line, log_delta, MOST_NODES))
+    methods: list[Callable[[], Integral]] = [lambda: _centred(parts, saddle, log_delta, MOST_NODES)]
+    first = parts[0][0]
+    if len(parts) == 1 and isinstance(first, Jumping) and first.may_jump:
+        methods.insert(0, lambda: in_parts(first, parts[0][1]))
+        methods.insert(0, lambda: _centred(parts, saddle, log_delta, _FEW_NODES))
     low, high, refused = 0.0, math.inf, Inapplicable("no method applies")
     for method in methods:
         try:
-            found = ends(_centred(method, saddle))
+            found = ends(method())
         except Inapplicable as error:
             refused = error
             continue
@@ -123,30 +126,20 @@ def _best(
     return low, high
 
 
-def _centred(method: Method, saddle: Saddle) -> Integral:
-    """Return the integral of a method. If its line is far from the saddle point, take the line that corrects this."""
-    found = method(lambda parts: saddle(parts, 0.0))
-    for _ in range(2):
-        here = found.line.saddle_epsilon()
+def _centred(parts: Parts, saddle: Saddle, log_delta: Callable[[Line], float], most: int) -> Contour:
+    """Return the integral on one line. If the line is far from the saddle point, take the line that corrects this."""
+    off = 0.0
+    for _ in range(3):
+        line = saddle(parts, off)
+        found = contour(parts, line, log_delta(line), most)
+        here = line.saddle_epsilon()
         low, high = found.delta(here) if here > 0 else (0.0, 0.0)
         if low <= 0:
             break
-        off = found.line.log_delta(here) - math.log(low / 2 + high / 2)
+        off = line.log_delta(here) - math.log(low / 2 + high / 2)
         if abs(off) < _FAR_OFF:
             break
-        found = method(_moved(saddle, off))
     return found
-
-
-def _moved(saddle: Saddle, off: float) -> Callable[[Parts], Line]:
-    return lambda parts: saddle(parts, off)
-
-
-def _whole(
-    parts: Parts, saddle: Callable[[Parts], Line], log_delta: Callable[[Line], float], most: int
-) -> Contour:
-    line = saddle(parts)
-    return contour(parts, line, log_delta(line), most)
 
 
 def _away_from_pole(parts: Parts, line: Line) -> Line:
@@ -156,13 +149,13 @@ def _away_from_pole(parts: Parts, line: Line) -> Line:
     return line if line.c >= least else line_at(parts, least)
 
 
-def _solve(found: Integral, line: Line, goal: float) -> tuple[float, float]:
+def _solve(found: Integral, goal: float) -> tuple[float, float]:
     """Return the place where the middle of the certified bounds meets the goal, and the uncertainty of the place.
 
     ``sign_change`` is not used, because the contour gives no information far from the saddle point, so there
     is no bracket.
     """
-    epsilon, slope, width = line.saddle_epsilon(), -line.c, 0.0
+    (epsilon, slope), width = found.aim, 0.0
     previous: tuple[float, float] | None = None
     for _ in range(30):
         low, high = found.delta(epsilon)

@@ -3,26 +3,29 @@
 Let m be the moment-generating function of one step's loss. A soft cut divides the loss's distribution into a
 bulk and jumps, so m = b + j with two positive measures. A composition of T steps has m^T = b^T + (m^T - b^T),
 where the first summand belongs to outcomes without a jump, and the second to outcomes with at least one. Both
-belong to positive measures, so delta is the sum of their deltas:
+belong to positive measures, so delta is the sum of their deltas. Each is an inversion integral on a line of
+its own, or Chernoff's bound if it is negligible. The second one is b^T expm1(T log1p(j/b)), which is accurate
+relative to itself however rare jumps are. Jumps much rarer than delta are dropped before, and their
+probability is added to the upper bound.
 
-- Without a jump, delta is an inversion integral of b^T. If b^T hardly reaches epsilon, Chernoff's bound on it
-  is enough.
-- With a jump, delta is an inversion integral of m^T - b^T, which decays as fast as j does, however slowly m^T
-  does. If jumps are rarer than delta, their probability T j(0) is enough.
-
-Nothing certified depends on the choice of the cut. Derivation: docs/notes/rare_jumps.md.
+Coarse sums over outputs propose the cut and the lines. Nothing certified depends on this proposal. Derivation:
+docs/notes/rare_jumps.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from functools import partial
+
+from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.inversion import last_where
-from dpproof.accountant.pairs.base import Characteristic, Floats
+from dpproof.accountant.pairs.base import Floats, Tilted
+from dpproof.accountant.pairs.phases import EPS
 from dpproof.accountant.pairs.sampled_loss import SoftCut
+from dpproof.accountant.privacy_loss.jump_outlook import Jumping, Outlook, Plan, log_expm1
 from dpproof.accountant.privacy_loss.saddle import (
     MOST_NODES,
     QUIET,
@@ -32,61 +35,10 @@ from dpproof.accountant.privacy_loss.saddle import (
     chernoff_factor,
     contour,
     line_at,
-    others_of,
+    log_of_one_plus,
     period_of,
     short,
-    values_of,
 )
-
-
-@runtime_checkable
-class Jumping(Characteristic, Protocol):
-    """A moment-generating function whose rare large losses can be separated by a soft cut."""
-
-    @property
-    def may_jump(self) -> bool:
-        """Whether a cut is possible."""
-        ...
-
-    @property
-    def cuts(self) -> tuple[SoftCut, ...]:
-        """The cuts that were made."""
-        ...
-
-    def bulk(self, cut: SoftCut) -> Jumping:
-        """Return the moment-generating function of the bulk."""
-        ...
-
-    def log_jump(self, cut: SoftCut, c: float, times: Floats) -> Floats:
-        """Return logarithms of bounds on |j(c + i t)|/m(c) for all t beyond each of ``times``."""
-        ...
-
-    def log_jump_mass(self, cut: SoftCut) -> float:
-        """Return an upper bound on the logarithm of the probability of a jump, j(0)."""
-        ...
-
-
-@dataclass(frozen=True)
-class WithJumps:
-    """The part of delta that belongs to outcomes with at least one jump, by an inversion integral."""
-
-    whole: Contour
-    """The trapezoidal sum for m^T. Its ``cut`` bounds the omitted terms of m^T - b^T."""
-    bulk: Contour
-    """The trapezoidal sum for b^T, at the same points."""
-
-    def delta(self, epsilon: float) -> tuple[float, float]:
-        """Return certified bounds on this part of delta at ``epsilon``."""
-        value, error = self.whole.terms(epsilon)
-        less, wrong = self.bulk.terms(epsilon)
-        own, other = self.whole.line, self.bulk.line
-        share = math.exp(other.log_mgf - own.log_mgf)
-        inexact = 1.01 * (other.log_mgf_error + own.log_mgf_error) + 1e-15
-        value -= share * less
-        error += 1.01 * (share * wrong + share * abs(less) * inexact + self.whole.cut) + 1e-15 * abs(value)
-        return self.whole.scaled(
-            value - error - self.whole.alias(epsilon), max(value + error, 1e-300), epsilon
-        )
 
 
 @dataclass(frozen=True)
@@ -94,11 +46,10 @@ class Chernoff:
     """A bound on a part of delta that is too small to be computed: between 0 and exp(log_value - slope epsilon)."""
 
     lines: tuple[Line, ...]
-    constant: float = 0.0
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return 0 and the smallest of the bounds at ``epsilon``."""
-        return 0.0, self.constant + math.exp(min(chernoff(self.lines, epsilon), 0.0))
+        return 0.0, math.exp(min(chernoff(self.lines, epsilon), 0.0))
 
 
 def chernoff(lines: Sequence[Line], epsilon: float) -> float:
@@ -108,21 +59,13 @@ def chernoff(lines: Sequence[Line], epsilon: float) -> float:
     return best + 1e-9 * (1 + abs(best))
 
 
-Cuttable = Sequence[tuple[Jumping, int]]
-"""Moment-generating functions that can be cut, each with its count."""
-_NEAR_WIDTH = 0.25
-_FACTORS = (1.05, 1.1, 1.2, 1.4, 2.5)
-_FAR_WIDTHS = (0.125, 0.02, 0.004)
-_TRIES = 5
-_FEW_NODES = 1 << 14
-
-
 @dataclass(frozen=True)
 class Parted:
     """The delta of a composition as a sum of parts, each with certified bounds."""
 
-    line: Line
-    parts: tuple[Contour | WithJumps | Chernoff, ...]
+    aim: tuple[float, float]
+    """The epsilon for which the parts were made, and a guess of the slope of log delta there."""
+    parts: tuple[Contour | Chernoff, ...]
     rest: float
     """An upper bound on the probability of jumps that no part contains."""
 
@@ -132,139 +75,235 @@ class Parted:
         return math.fsum(lows) * (1 - 1e-15), (math.fsum(highs) + self.rest) * (1 + 1e-15)
 
 
-def parted(
-    parts: Cuttable, saddle: Callable[[Cuttable], Line], log_delta: Callable[[Line], float], least: float
-) -> Parted:
-    """Return the delta of a composition as a sum of parts.
+_FAR_WIDTH = 0.125
+_FACTORS = (1.1, 1.4, 2.5)
 
-    ``saddle`` returns a line of moment-generating functions near the saddle point, and ``log_delta`` the
-    logarithm of delta that is expected there, at least ``least``. Jumps that are much rarer
-    than delta are dropped first. The weight of their cut is made steeper until it outweighs them on that line.
+
+def parted(part: Jumping, times: int, *, log_delta: float, epsilon: float | None = None) -> Parted:
+    """Return the delta of ``times`` compositions as a sum of parts, near an epsilon.
+
+    Args:
+        part: the moment-generating function of one step.
+        times: the number of steps.
+        log_delta: the logarithm of delta. If epsilon is given, it is a lower bound.
+        epsilon: where delta is asked; None for where it is exp(log_delta).
 
     Raises:
         Inapplicable: if this method has no answer.
     """
-    for width in _FAR_WIDTHS:
-        bulk, rest = _without_far_jumps(parts, least, width)
+    place = _far_place(part, log_delta - QUIET - 2 - math.log(times))
+    outlook = Outlook(part, times, place)
+    if epsilon is not None:
+        return _near(part, times, outlook, epsilon)
+    found = _near(part, times, outlook, outlook.at(log_delta + _USUAL))
+    low, high = found.delta(found.aim[0])
+    off = math.log(low / 2 + high / 2) - log_delta if low > 0 else 0.0
+    better = found.aim[0] - off / found.aim[1]
+    return found if abs(off) < _FAR_OFF or better <= 0 else _near(part, times, outlook, better)
+
+
+_USUAL, _FAR_OFF = 2.5, 2.0
+"""By how much Chernoff's bound usually exceeds log delta, and how far off is too far. The parts are then made again."""
+
+
+def _near(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> Parted:
+    c, single = outlook.whole(epsilon)
+    methods = [partial(_on_one_line, part, times, outlook, c, epsilon)] if single else []
+    methods += [partial(_on_two_lines, part, times, outlook, plan) for plan in outlook.plans(epsilon)]
+    refused = Inapplicable("no cut was tried")
+    for method in methods:
         try:
-            line = saddle(bulk)
-        except Inapplicable:
-            continue
-        if not _returns(bulk, line):
-            return _on_line(bulk, line, log_delta(line), rest)
-    raise Inapplicable("the rarest jumps cannot be separated")
+            return method()
+        except Inapplicable as error:
+            refused = error
+    raise refused
 
 
-def _on_line(parts: Cuttable, line: Line, log_delta: float, rest: float) -> Parted:
-    """Return the integral for all losses if it decays soon, and the integrals with and without jumps otherwise."""
+def _without_far_jumps(part: Jumping, times: int, outlook: Outlook, c: float) -> tuple[Jumping, float]:
+    """Return the bulk without jumps beyond the last output of the outlook, and a bound on their probability.
+
+    The cut is so steep that it outweighs these jumps on lines up to 2.5 c.
+    """
+    far = SoftCut(float(outlook.y[-1]), outlook.far_width(_FACTORS[-1] * c, _FAR_WIDTH))
+    return part.bulk(far), times * math.exp(part.log_jump_mass(far)) * (1 + 1e-12)
+
+
+def _on_one_line(part: Jumping, times: int, outlook: Outlook, c: float, epsilon: float) -> Parted:
+    """Return one integral for all losses but the rarest jumps."""
+    whole, rest = _without_far_jumps(part, times, outlook, c)
+    line = _refined(partial(line_at, [(whole, times)]), c, epsilon)
+    log_delta = min(line.log_delta(epsilon), -1e-9)
+    return Parted((epsilon, -line.c), (contour([(whole, times)], line, log_delta, epsilon=epsilon),), rest)
+
+
+def _on_two_lines(part: Jumping, times: int, outlook: Outlook, plan: Plan) -> Parted:
+    """Return two integrals, for outcomes without and with a jump."""
+    whole, rest = _without_far_jumps(part, times, outlook, plan.jumps)
+    near = SoftCut(plan.place, plan.width)
+    bulk = [(whole.bulk(near), times)]
+    log_mass = min(0.0, part.log_jump_mass(near) + math.log(times) + 1e-9)
+    steps = _Steps(whole.bulk(near), whole.jumps(near), times, log_mass)
+    found = tuple(
+        Chernoff(lines) if chernoff(lines, plan.epsilon) < plan.log_delta - QUIET - 1 else integral()
+        for lines, integral in (
+            ((line_at(bulk, plan.bulk),), partial(_bulk_integral, bulk, plan)),
+            ((steps.line(plan.jumps),), partial(_jump_integral, steps, plan)),
+        )
+    )
+    return Parted((plan.epsilon, -plan.slope), found, rest)
+
+
+def _far_place(part: Jumping, goal: float) -> float:
+    """Return a place beyond which a jump is rarer than exp(goal)."""
+
+    def frequent(place: float) -> bool:
+        return part.log_jump_mass(SoftCut(place, _FAR_WIDTH)) > goal
+
+    return math.ceil(last_where(frequent, 0.0, 1e6, close=1e-3)[1] * 64) / 64
+
+
+def _bulk_integral(bulk: Sequence[tuple[Jumping, int]], plan: Plan) -> Contour:
+    line = _refined(partial(line_at, bulk), plan.bulk, plan.epsilon)
+    return contour(bulk, line, plan.log_delta, _MOST_BULK_NODES, plan.epsilon)
+
+
+_MOST_BULK_NODES, _MOST_JUMP_NODES = MOST_NODES // 2, MOST_NODES // 4
+
+
+def _refined(line_at_c: Callable[[float], Line], c: float, epsilon: float) -> Line:
+    """Return a line nearer to the saddle point for an epsilon than the one at c, within a factor of 1.5 of c."""
+    line = line_at_c(c)
+    for _ in range(6):
+        moved = (epsilon - line.saddle_epsilon()) / (line.variance + line.c**-2)
+        place = min(max(line.c + moved, c / 1.5), c * 1.5)
+        if abs(place - line.c) ** 2 * line.variance < 1:
+            break
+        line = line_at_c(place)
+    return line
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The outcomes of several steps with at least one jump: m^T - b^T, with m = b + j."""
+
+    bulk: Jumping
+    jumps: Jumping
+    times: int
+    log_mass: float
+    """An upper bound on the logarithm of their probability."""
+
+    def ratio(self, c: float) -> tuple[float, float]:
+        """Return j(c)/b(c), and a bound on its relative error.
+
+        Raises:
+            Inapplicable: if a moment-generating function is not known at ``c``.
+        """
+        b, j = self._tilts(c)
+        error = b.log_mgf_error + j.log_mgf_error + 4 * EPS * (abs(b.log_mgf) + abs(j.log_mgf) + 1)
+        if error > 0.01:
+            raise Inapplicable("the probability of jumps is not known accurately enough")
+        return math.exp(min(j.log_mgf - b.log_mgf, 600.0)), 1.02 * error
+
+    def _tilts(self, c: float) -> tuple[Tilted, Tilted]:
+        try:
+            return self.bulk.tilted(c), self.jumps.tilted(c)
+        except OverflowError as refused:
+            raise Inapplicable(str(refused)) from refused
+
+    def line(self, c: float) -> Line:
+        """Return the logarithm of m(c)^T - b(c)^T and its error, and moments of the tilted loss."""
+        (b, j), (ratio, error) = self._tilts(c), self.ratio(c)
+        n, log_b = self.times, self.times * b.log_mgf
+        grown = float(log_expm1(n, np.array(j.log_mgf - b.log_mgf)))
+        # The logarithm of (1 + x)^n - 1 has a slope of at most 1 + n x in log x.
+        wrong = (
+            n * b.log_mgf_error
+            + (1 + n * ratio) * error
+            + 8 * EPS * (abs(log_b) + n * ratio + abs(grown) + 2)
+        )
+        steep = min(n * ratio, 1e6) + 1
+        mean = n * b.mean + steep * (j.mean - b.mean)
+        variance = n * b.variance + steep * (j.variance + (j.mean - b.mean) ** 2 * (1 - 1 / steep))
+        return Line(c, log_b + grown, 1.01 * wrong, mean, variance, ())
+
+    def log_beyond(self, c: float, times: Floats) -> Floats:
+        """Return logs of bounds on |m^T - b^T| beyond each of ``times``, over its value at c.
+
+        On the line it is at most T |j| m(c)^(T-1), and its value at c is at least T j(c) m(c)^(T-1)/(1 + T j/b).
+        """
+        tilt = self._tilts(c)[1]
+        if tilt.beyond is None:
+            raise Inapplicable("the decay of the jumps is not known")
+        return np.asarray(
+            np.minimum(tilt.beyond(times), 0.0) + math.log1p(1.02 * self.times * self.ratio(c)[0])
+        )
+
+    def values(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
+        """Return the log of (m^T - b^T) at c + i n step over its value at c, and absolute errors of this quotient.
+
+        With u = b(c + it)/b(c), v = j(c + it)/j(c) and r = j(c)/b(c), it is ((u + r v)^T - u^T)/((1 + r)^T - 1).
+        """
+        n, (r, error) = self.times, self.ratio(c)
+        (u, u_error), (v, v_error) = (_with_error(part, c, step, count) for part in (self.bulk, self.jumps))
+        log_u = log_of_one_plus(u)
+        exponent = n * log_of_one_plus(r * (1 + v) * np.exp(-log_u))
+        log_scale = float(log_expm1(n, np.array(math.log(r)))) if r > 0 else 0.0
+        found = n * log_u + _log_of_expm1(exponent) - log_scale
+        size = np.exp(np.minimum(found.real, 600.0))
+        v_error = v_error + 2 * EPS
+        largest_v = np.abs(1 + v) + v_error
+        largest = log_u.real + np.log1p((u_error + 1.02 * r * largest_v) * np.exp(-log_u.real))
+        lead = math.log(n * r) - log_scale if r > 0 else 0.0
+        wrong = _exp(lead + (n - 1) * largest) * (
+            v_error + largest_v * (error + EPS * (120 + 2 * np.abs(log_u)))
+        )
+        if n > 1:
+            wrong = wrong + _exp(lead + (n - 2) * largest) * (n - 1) * largest_v * u_error
+        rounding = (
+            24 * EPS * np.abs(exponent) * _exp(np.maximum(exponent.real, 0) + n * log_u.real - log_scale)
+        )
+        turned = EPS * (12 * n * np.abs(log_u) + 8 * np.abs(found) + 8 * abs(log_scale) + 8) * size
+        return found, 1.02 * (wrong + rounding + turned)
+
+
+def _exp(exponent: Floats) -> Floats:
+    return np.asarray(np.exp(np.minimum(exponent, 600.0)))
+
+
+def _with_error(part: Jumping, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
     try:
-        return Parted(line, (contour(parts, line, log_delta, _FEW_NODES),), rest)
-    except Inapplicable:
-        return Parted(line, with_jumps(parts, line, log_delta), rest)
+        found, error = part.minus_one(c, step, count)
+    except OverflowError as refused:
+        raise Inapplicable(str(refused)) from refused
+    return found, 1.01 * (error + 80 * EPS * np.abs(found))
 
 
-def _returns(parts: Cuttable, line: Line) -> bool:
-    """Whether outputs far beyond the first cut still matter on the line, because large losses outweigh the cut."""
-    for part, times in parts:
-        first = part.cuts[0]
-        far = SoftCut(first.place + 12 * first.width, first.width)
-        if part.log_jump(far, line.c * 1.1, np.zeros(1))[0] + math.log(times) > -20:
-            return True
-    return False
+def _log_of_expm1(exponent: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Return a logarithm of exp(exponent) - 1. The latter errs by 24 EPS |exponent| exp(max(real part, 0)) at most."""
+    a, b = np.minimum(exponent.real, 40.0), exponent.imag
+    grown = np.empty_like(exponent)
+    grown.real = np.expm1(a) * np.cos(b) - 2 * np.sin(b / 2) ** 2
+    grown.imag = np.exp(a) * np.sin(b)
+    size = np.maximum(np.abs(grown), 1e-300)
+    near = np.log(size) + 1j * np.angle(grown)
+    return np.asarray(np.where(exponent.real > 40, exponent, near))
 
 
-def _without_far_jumps(parts: Cuttable, log_delta: float, width: float) -> tuple[Cuttable, float]:
-    """Return the bulks of ``parts`` without jumps that are much rarer than delta, and those jumps' probability."""
-    count = sum(times for _, times in parts)
-    goal = log_delta - QUIET - 2 - math.log(count)
-    found, rest = [], 0.0
-    for part, times in parts:
-        place = last_where(_frequent(part, width, goal), 0.0, 1e6, close=1e-3)[1]
-        cut = SoftCut(_short_place(place), width)
-        found.append((part.bulk(cut), times))
-        rest += times * math.exp(part.log_jump_mass(cut)) * (1 + 1e-12)
-    return found, rest
-
-
-def _frequent(part: Jumping, width: float, goal: float) -> Callable[[float], bool]:
-    return lambda place: part.log_jump_mass(SoftCut(place, width)) > goal
-
-
-def _short_place(place: float) -> float:
-    """Return a number near ``place`` with few bits."""
-    return math.ceil(place * 64) / 64
-
-
-def with_jumps(parts: Cuttable, line: Line, log_delta: float) -> tuple[WithJumps, Chernoff]:
-    """Return the two parts of delta, with and without jumps, for the epsilons whose delta is about exp(``log_delta``).
-
-    The cut is as far out as possible, such that the part without jumps is negligible.
+def _jump_integral(steps: _Steps, plan: Plan) -> Contour:
+    """Return the inversion integral of m^T - b^T.
 
     Raises:
-        Inapplicable: if the integral needs more points than allowed.
+        Inapplicable: if it needs more points than allowed.
     """
-    others = others_of(parts, line, _FACTORS)
-    if not others:
-        raise Inapplicable("the moment-generating function cannot be computed beyond the saddle point")
-    step = short(2 * math.pi / period_of(line, others, log_delta))
-    share = log_delta - (line.log_mgf - line.c * line.saddle_epsilon()) - QUIET
-    cut = _near_cut(parts, line, log_delta)
-    count = _points(parts, line, cut, share, step) if cut else math.inf
-    if cut is None or count > MOST_NODES:
-        raise Inapplicable(f"the inversion integral with jumps needs {count} nodes, more than {MOST_NODES}")
-    points = int(count)
-    bulk = [(part.bulk(cut), times) for part, times in parts]
-    own = line_at(bulk, line.c)
-    last = math.exp(float(_log_decay(parts, line, cut, np.array([step * points]))[0]))
-    omitted = 1.01 * last / (math.pi * step * (points - 1))
-    whole = Contour(line, step, *values_of(parts, line.c, step, points), omitted, others)
-    less = Contour(own, step, *values_of(bulk, line.c, step, points), 0.0, ())
-    return WithJumps(whole, less), Chernoff(_steeper(bulk, line.c, line.saddle_epsilon()))
-
-
-def _steeper(parts: Cuttable, c: float, epsilon: float) -> tuple[Line, ...]:
-    """Return lines at c or larger, near the c where Chernoff's bound at ``epsilon`` is smallest.
-
-    The bound falls in c as long as the tilted mean is below epsilon.
-    """
-    found: list[Line] = []
-    low, high = c, math.inf
-    for _ in range(_TRIES):
-        try:
-            line = line_at(parts, c)
-        except (Inapplicable, OverflowError):
-            high = c
-        else:
-            found.append(line)
-            low, high = (c, high) if line.mean < epsilon else (low, c)
-        c = 2 * low if math.isinf(high) else math.sqrt(low * high)
-        if high < 1.05 * low:
-            break
-    return tuple(found)
-
-
-def _near_cut(parts: Cuttable, line: Line, log_delta: float) -> SoftCut | None:
-    """Return the cut that is farthest out while the part without jumps is negligible; None if there is none."""
-    epsilon, goal = 0.99 * line.saddle_epsilon(), log_delta - QUIET
-
-    def negligible(place: float) -> bool:
-        bulk = [(part.bulk(SoftCut(_short_place(place), _NEAR_WIDTH)), times) for part, times in parts]
-        return chernoff(_steeper(bulk, line.c, epsilon), epsilon) <= goal
-
-    most = min(part.cuts[0].place for part, _ in parts)
-    place = _short_place(last_where(negligible, 0.0, most, apart=0.25)[0])
-    return SoftCut(place, _NEAR_WIDTH) if place > 0 else None
-
-
-def _log_decay(parts: Cuttable, line: Line, cut: SoftCut, times: Floats) -> Floats:
-    """Return the logarithm of a bound on |m^T - b^T| over m(c)^T beyond each of ``times``: the sum of the |j| T/m."""
-    logs = np.stack([part.log_jump(cut, line.c, times) + math.log(count) for part, count in parts])
-    top = logs.max(axis=0)
-    return np.asarray(top + np.log(np.exp(logs - top).sum(axis=0)) + 1e-9)
-
-
-def _points(parts: Cuttable, line: Line, cut: SoftCut, log_share: float, step: float) -> float:
-    """Return the number of points after which the rest is proved to be below exp(log_share); infinite if unknown."""
-    times = np.geomspace(step, step * MOST_NODES, 40)
-    enough = _log_decay(parts, line, cut, times) - np.log(times) <= log_share
-    return math.ceil(float(times[int(np.argmax(enough))]) / step) + 2 if enough.any() else math.inf
+    line = _refined(steps.line, plan.jumps, plan.epsilon)
+    others = tuple(steps.line(line.c * factor) for factor in _FACTORS)
+    step = short(2 * math.pi / period_of(line, others, plan.log_delta, plan.epsilon, steps.log_mass))
+    share = plan.log_delta - (line.log_mgf - line.c * plan.epsilon) - QUIET
+    times = np.geomspace(step, step * _MOST_JUMP_NODES, 60)
+    enough = steps.log_beyond(line.c, times) - np.log(times) <= share
+    if not enough.any():
+        raise Inapplicable(f"the inversion integral of the jumps needs more than {_MOST_JUMP_NODES} nodes")
+    count = math.ceil(float(times[int(np.argmax(enough))]) / step) + 2
+    last = math.exp(float(steps.log_beyond(line.c, np.array([step * count]))[0]))
+    omitted = 1.01 * last / (math.pi * step * (count - 1))
+    return Contour(line, step, *steps.values(line.c, step, count), omitted, others, steps.log_mass)

@@ -186,6 +186,13 @@ class Contour:
     """A bound on the sum of the omitted terms of the trapezoidal sum, as a fraction of M(c) exp(-c epsilon)."""
     others: tuple[Line, ...]
     """``Line`` objects at larger c. They give Chernoff bounds on the aliasing error of the trapezoidal sum."""
+    log_mass: float = 0.0
+    """An upper bound on the logarithm of the measure's total mass."""
+
+    @property
+    def aim(self) -> tuple[float, float]:
+        """The epsilon of the saddle point, and a guess of the slope of log delta there."""
+        return self.line.saddle_epsilon(), -self.line.c
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return certified bounds on delta at ``epsilon``, before they are clipped to [0, 1]."""
@@ -220,11 +227,11 @@ class Contour:
     def alias(self, epsilon: float) -> float:
         """Bound the aliasing terms, as a fraction of M(c) exp(-c epsilon).
 
-        They are exp(c k R) delta(epsilon + k R) for k != 0, R = 2 pi/step. For k < 0 delta is at most 1. For
+        They are exp(c k R) delta(epsilon + k R) for k != 0, R = 2 pi/step. For k < 0 delta is at most the mass. For
         k > 0 it is at most M(c') exp(-c' (epsilon + k R)) for every c' > c.
         """
         period, own = 2 * math.pi / self.step, self.line
-        below = -_log_expm1(own.c * period) - own.log_mgf + own.c * epsilon + own.log_mgf_error
+        below = self.log_mass - _log_expm1(own.c * period) - own.log_mgf + own.c * epsilon + own.log_mgf_error
         above = min(
             (
                 other.log_mgf - own.log_mgf - (other.c - own.c) * epsilon
@@ -237,8 +244,12 @@ class Contour:
         return _exp(below + slack) + _exp(above + slack)
 
 
-def contour(parts: Parts, line: Line, log_delta: float, most: int = MOST_NODES) -> Contour:
+def contour(
+    parts: Parts, line: Line, log_delta: float, most: int = MOST_NODES, epsilon: float | None = None
+) -> Contour:
     """Return the inversion integral on ``line``, for the epsilons whose delta is about exp(``log_delta``).
+
+    These are near ``epsilon``, or near the line's own if it is None.
 
     Raises:
         Inapplicable: if the integral needs more than ``most`` points.
@@ -246,8 +257,9 @@ def contour(parts: Parts, line: Line, log_delta: float, most: int = MOST_NODES) 
     others = others_of(parts, line)
     if not others:
         raise Inapplicable("the moment-generating function cannot be computed beyond the saddle point")
-    step = short(2 * math.pi / period_of(line, others, log_delta))
-    scale = line.log_mgf - line.c * line.saddle_epsilon()
+    here = line.saddle_epsilon() if epsilon is None else epsilon
+    step = short(2 * math.pi / period_of(line, others, log_delta, here))
+    scale = line.log_mgf - line.c * here
     ends = [(_end(line, log_delta - scale - QUIET, _log_decay), _log_decay)]
     if ends[0][0] > _MANY_NODES * step:
         ends.append((_end(line, log_delta - scale - QUIET, _log_beyond, 32), _log_beyond))
@@ -274,16 +286,17 @@ def others_of(parts: Parts, line: Line, factors: Sequence[float] = _FACTORS) -> 
     return tuple(found)
 
 
-def period_of(line: Line, others: tuple[Line, ...], log_delta: float) -> float:
+def period_of(
+    line: Line, others: tuple[Line, ...], log_delta: float, epsilon: float, log_mass: float = 0.0
+) -> float:
     """Estimate a distance R between aliases at which they are below exp(-QUIET) delta."""
-    epsilon = line.saddle_epsilon()
     share = log_delta - (line.log_mgf - line.c * epsilon)
     above = min(
         (QUIET - share + max(other.log_mgf - line.log_mgf - (other.c - line.c) * epsilon, 0))
         / (other.c - line.c)
         for other in others
     )
-    return max((QUIET - log_delta) / line.c, above)
+    return max((QUIET + log_mass - log_delta) / line.c, above)
 
 
 _MANY_NODES = 2000
@@ -321,7 +334,7 @@ def values_of(parts: Parts, c: float, step: float, count: int) -> tuple[NDArray[
         except OverflowError as refused:
             raise Inapplicable(str(refused)) from refused
         error = 1.01 * (error + 80 * EPS * np.abs(found))
-        own = _log_of_one_plus(found)
+        own = log_of_one_plus(found)
         size = np.exp(own.real)
         log_phi += times * own
         log_size += times * np.abs(own)
@@ -331,7 +344,7 @@ def values_of(parts: Parts, c: float, step: float, count: int) -> tuple[NDArray[
     return log_phi, 1.01 * (relative + turned) * np.exp(np.minimum(largest, 600.0))
 
 
-def _log_of_one_plus(found: NDArray[np.complex128]) -> NDArray[np.complex128]:
+def log_of_one_plus(found: NDArray[np.complex128]) -> NDArray[np.complex128]:
     """Return the log of 1 + found. Its error is at most that of an error of 80 EPS |found| in ``found``."""
     size = np.abs(found)
     near = np.log1p(np.maximum(2 * found.real + size * size, -0.9)) / 2
