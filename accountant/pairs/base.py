@@ -64,6 +64,11 @@ class Tilted:
     The function returns lower bounds on the weights w_j >= 0, whose sum is at most 1, and lower bounds on the
     widths l_j > 0 of the intervals.
     """
+    beyond: Callable[[Floats], Floats] | None = None
+    """If known, a second bound on the characteristic function phi of the tilted distribution.
+
+    For each frequency above 0, it returns an upper bound on log |phi| at this and every larger frequency.
+    """
 
 
 @runtime_checkable

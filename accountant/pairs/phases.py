@@ -80,7 +80,9 @@ _SECOND_PEAK = 0.21724
 @lru_cache(maxsize=1)
 def _levels() -> Floats:
     """Return levels of the density relative to its peak: evenly spaced for the body, geometric for the tails."""
-    return np.array(sorted({*np.linspace(0, 1, 49)[1:], *np.geomspace(1e-5, 0.5, 40)}))
+    return np.array(
+        sorted({*np.linspace(0, 1, 49)[1:], *np.geomspace(1e-5, 0.5, 40), *np.geomspace(1e-40, 1e-6, 40)})
+    )
 
 
 def decay(weights: Floats, widths: Floats, frequencies: Floats) -> Floats:

@@ -217,6 +217,8 @@ class LossSum:
             return min(1.0, self.beyond + self.infinite) if self.sign > 0 else self.infinite
         if self.sign > 0:
             return 1.0 if index < 0 or self.log_scale > 700 else float(self._above(at, index, rounding))
+        if not len(self.outer):
+            return self.infinite
         here = 0.0 if index < 0 else float(self._below(at, np.array([index]), rounding)[0])
         return max(here, float(self.falling[max(index, 0)]))
 

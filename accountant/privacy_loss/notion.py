@@ -23,7 +23,10 @@ from dpproof.accountant.numbers.enclosures import arb_of, bound_of, precision
 from dpproof.accountant.numbers.inversion import check_least, first_step, neighbours
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
+from dpproof.accountant.privacy_loss.jump_outlook import Jumping
+from dpproof.accountant.privacy_loss.rare_jumps import Parted, chernoff, parted
 from dpproof.accountant.privacy_loss.saddle import (
+    MOST_NODES,
     Contour,
     Inapplicable,
     Line,
@@ -37,6 +40,12 @@ from dpproof.accountant.privacy_loss.saddle import (
 )
 from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair, infinite_mass, largest_loss
 
+Ends = tuple[float, float]
+Integral = Contour | Parted
+Saddle = Callable[[Parts, float], Line]
+"""A function that returns a line near the saddle point. The number is by how much its log delta is misjudged."""
+_RAREST = math.log(1e-300)
+_FEW_NODES, _NARROW, _FAR_OFF = 1 << 14, 1e-7, 2.0
 _FLATTEST = 0.25
 """The smallest distance between the line and the pole at 0, in units of 1 over the loss's standard deviation."""
 
@@ -48,11 +57,19 @@ def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
         Inapplicable: if this method has no answer.
     """
     below, above = neighbours(epsilon)
-    line = _away_from_pole(parts, saddle_for_epsilon(parts, float(epsilon)))
-    found = contour(parts, line, min(line.log_delta(float(epsilon)), -1e-9))
-    high = found.delta(below)
-    low = high if below == above else found.delta(above)
-    return min(low[0], 1.0), min(high[1], 1.0)
+
+    def saddle(some: Parts, _: float) -> Line:
+        return _away_from_pole(some, saddle_for_epsilon(some, float(epsilon)))
+
+    def ends(found: Integral) -> Ends:
+        high = found.delta(below)
+        low = high if below == above else found.delta(above)
+        return min(low[0], 1.0), min(high[1], 1.0)
+
+    def in_parts(part: Jumping, times: int) -> Parted:
+        return parted(part, times, log_delta=_RAREST, epsilon=float(epsilon))
+
+    return _best(parts, saddle, lambda line: min(line.log_delta(float(epsilon)), -1e-9), in_parts, ends)
 
 
 def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
@@ -62,12 +79,67 @@ def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
         Inapplicable: if this method has no answer.
     """
     goal = math.log(delta.numerator) - math.log(delta.denominator)
-    line = _away_from_pole(parts, saddle_for_delta(parts, min(goal, -1e-9)))
-    found = contour(parts, line, goal)
-    guess, wrong = _solve(found, line, goal)
-    if guess <= 0 and found.delta(0.0)[1] <= delta:
-        return 0.0, 0.0
-    return _below(found, max(guess, 0.0), wrong, delta), _above(found, max(guess, 0.0), wrong, delta)
+
+    def saddle(some: Parts, off: float) -> Line:
+        return _away_from_pole(some, saddle_for_delta(some, min(goal + off, -1e-9)))
+
+    def ends(found: Integral) -> Ends:
+        guess, wrong = _solve(found, goal)
+        if guess <= 0 and found.delta(0.0)[1] <= delta:
+            return 0.0, 0.0
+        return _below(found, max(guess, 0.0), wrong, delta), _above(found, max(guess, 0.0), wrong, delta)
+
+    def in_parts(part: Jumping, times: int) -> Parted:
+        return parted(part, times, log_delta=goal)
+
+    return _best(parts, saddle, lambda _: goal, in_parts, ends)
+
+
+def _best(
+    parts: Parts,
+    saddle: Saddle,
+    log_delta: Callable[[Line], float],
+    in_parts: Callable[[Jumping, int], Parted],
+    ends: Callable[[Integral], Ends],
+) -> Ends:
+    """Return the first narrow answer: by one integral, by parts with and without rare jumps, or by more points.
+
+    Bounds of several methods are combined.
+    """
+    methods: list[Callable[[], Integral]] = [lambda: _centred(parts, saddle, log_delta, MOST_NODES)]
+    first = parts[0][0]
+    if len(parts) == 1 and isinstance(first, Jumping) and first.may_jump:
+        methods.insert(0, lambda: in_parts(first, parts[0][1]))
+        methods.insert(0, lambda: _centred(parts, saddle, log_delta, _FEW_NODES))
+    low, high, refused = 0.0, math.inf, Inapplicable("no method applies")
+    for method in methods:
+        try:
+            found = ends(method())
+        except Inapplicable as error:
+            refused = error
+            continue
+        low, high = max(low, found[0]), min(high, found[1])
+        if high - low <= _NARROW * high:
+            return low, high
+    if math.isinf(high):
+        raise refused
+    return low, high
+
+
+def _centred(parts: Parts, saddle: Saddle, log_delta: Callable[[Line], float], most: int) -> Contour:
+    """Return the integral on one line. If the line is far from the saddle point, take the line that corrects this."""
+    off = 0.0
+    for _ in range(3):
+        line = saddle(parts, off)
+        found = contour(parts, line, log_delta(line), most)
+        here = line.saddle_epsilon()
+        low, high = found.delta(here) if here > 0 else (0.0, 0.0)
+        if low <= 0:
+            break
+        off = line.log_delta(here) - math.log(low / 2 + high / 2)
+        if abs(off) < _FAR_OFF:
+            break
+    return found
 
 
 def _away_from_pole(parts: Parts, line: Line) -> Line:
@@ -77,13 +149,13 @@ def _away_from_pole(parts: Parts, line: Line) -> Line:
     return line if line.c >= least else line_at(parts, least)
 
 
-def _solve(found: Contour, line: Line, goal: float) -> tuple[float, float]:
+def _solve(found: Integral, goal: float) -> tuple[float, float]:
     """Return the place where the middle of the certified bounds meets the goal, and the uncertainty of the place.
 
     ``sign_change`` is not used, because the contour gives no information far from the saddle point, so there
     is no bracket.
     """
-    epsilon, slope, width = line.saddle_epsilon(), -line.c, 0.0
+    (epsilon, slope), width = found.aim, 0.0
     previous: tuple[float, float] | None = None
     for _ in range(30):
         low, high = found.delta(epsilon)
@@ -100,7 +172,7 @@ def _solve(found: Contour, line: Line, goal: float) -> tuple[float, float]:
     return epsilon, max(width / abs(slope), 4e-16 * abs(epsilon), 1e-320)
 
 
-def _above(found: Contour, guess: float, step: float, delta: Fraction) -> float:
+def _above(found: Integral, guess: float, step: float, delta: Fraction) -> float:
     """An epsilon at or above ``guess`` whose delta is certified to be at most ``delta``."""
     end = guess + 2.0**60 * step
     if (high := first_step(lambda epsilon: found.delta(epsilon)[1] <= delta, guess, step, end)) < end:
@@ -108,12 +180,11 @@ def _above(found: Contour, guess: float, step: float, delta: Fraction) -> float:
     raise Inapplicable("no epsilon near the saddle point is certified to meet delta")
 
 
-def _below(found: Contour, guess: float, step: float, delta: Fraction) -> float:
+def _below(found: Integral, guess: float, step: float, delta: Fraction) -> float:
     """An epsilon at or below ``guess``, at least 0, whose delta is certified to be above ``delta``."""
     return first_step(lambda epsilon: found.delta(epsilon)[0] > delta, guess, -step, 0.0)
 
 
-Ends = tuple[float, float]
 Composition = Sequence[tuple[DominatingPair, int]]
 """Dominating pairs in one direction, each with the number of times it is composed."""
 _FARTHEST = Fraction(10**12)
@@ -155,7 +226,11 @@ class PrivacyLoss(Profile):
             check_least(target)
         if any(infinite_mass(parts)[0] > target for parts in self._merged):
             return Bound(math.inf, math.inf)
-        return self._largest(lambda parts: _epsilon(parts, target))
+        low, high = 0.0, 0.0
+        for parts in self._merged:
+            found = _epsilon(parts, target, low)
+            low, high = max(low, found[0]), max(high, found[1])
+        return Bound(low, high)
 
     def _largest(self, ask: Callable[[Composition], Ends]) -> Bound:
         ends = [ask(parts) for parts in self._merged]
@@ -191,7 +266,8 @@ def _delta(parts: Composition, epsilon: Fraction) -> Ends:
     )
 
 
-def _epsilon(parts: Composition, delta: Fraction) -> Ends:
+def _epsilon(parts: Composition, delta: Fraction, known: float) -> Ends:
+    """Return bounds on the epsilon of one composition. An upper bound of ``known`` is narrow enough."""
     if not parts:
         return 0.0, 0.0
     most = largest_loss(parts) if infinite_mass(parts)[1] <= delta else (0.0, math.inf)
@@ -202,18 +278,49 @@ def _epsilon(parts: Composition, delta: Fraction) -> Ends:
     if (gaussian := _as_one_gaussian(parts)) is not None:
         found = gaussian.epsilon(delta)
         return found.lower, found.upper
-    low, high = _epsilon_by_routes(parts, delta)
+    if _never_far(parts, delta):
+        return 0.0, 0.0
+    low, high = _epsilon_by_routes(parts, delta, known)
     return min(low, most[1]), min(high, most[1])
 
 
-def _epsilon_by_routes(parts: Composition, delta: Fraction) -> Ends:
+def _never_far(parts: Composition, delta: Fraction) -> bool:
+    """Whether Pinsker's inequality proves that delta at epsilon 0, the total variation distance, is small enough."""
+    bounds = [(getattr(pair, "divergence", None), count) for pair, count in parts]
+    known = [bound() * count for bound, count in bounds if bound is not None]
+    return len(known) == len(bounds) and math.fsum(known) / 2 * (1 + 1e-12) <= delta * delta
+
+
+def _by_chernoff(parts: Composition, delta: Fraction, known: float) -> Ends:
+    """Return (0, ``known``) if Chernoff's bound proves that the delta at ``known`` is at most ``delta``.
+
+    Raises:
+        Inapplicable: if it does not.
+    """
+    some = _characteristics(parts)
+    line = saddle_for_epsilon(some, known)
+    log_delta = math.log(delta.numerator) - math.log(delta.denominator)
+    if known > 0 and chernoff([line], known) <= log_delta - 1e-9 * (1 + abs(log_delta)):
+        return 0.0, known
+    raise Inapplicable("Chernoff's bound does not prove that another direction has a larger epsilon")
+
+
+def _epsilon_by_routes(parts: Composition, delta: Fraction, known: float) -> Ends:
     if (only := _only(parts)) is not None:
         return epsilon_of_pair(only, delta)
     return _first_route(
-        lambda: epsilon_by_inversion(_characteristics(parts), delta),
+        lambda: _by_inversion_or(parts, delta, known),
         lambda: epsilon_by_grid(parts, delta),
         lambda: coarse_epsilon(parts, _characteristics(parts), delta),
     )
+
+
+def _by_inversion_or(parts: Composition, delta: Fraction, known: float) -> Ends:
+    """Return the answer of the inversion, or (0, ``known``) if that is proved."""
+    try:
+        return epsilon_by_inversion(_characteristics(parts), delta)
+    except Inapplicable:
+        return _by_chernoff(parts, delta, known)
 
 
 def _as_one_gaussian(parts: Composition) -> GaussianDP | None:

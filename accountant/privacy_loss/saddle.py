@@ -115,7 +115,7 @@ def saddle_for_epsilon(parts: Parts, epsilon: float) -> Line:
     return _saddle(parts, lambda line: math.asinh((epsilon - line.saddle_epsilon()) * line.c / 8))
 
 
-_START, _SMALLEST, _LARGEST = 1.0, 1e-9, 1e12
+_START, _SMALLEST, _LARGEST = 1.0, 1e-9, 1e18
 _MANY = 32
 """If there are more parts than this, the search first uses an eighth of them to find its start."""
 _CLOSE = 0.08
@@ -166,9 +166,9 @@ def _solve(gap: Callable[[float], float], low: float, high: float) -> float:
     return math.exp(sum(last_where(lambda place: gap(math.exp(place)) > 0, *ends, apart=near)) / 2)
 
 
-_QUIET = 30.0
+QUIET = 30.0
 """Aliasing and truncation are made smaller than exp(-30) = 1e-13 of delta."""
-_MOST_NODES = 1 << 17
+MOST_NODES = 1 << 17
 _FACTORS = (1.4, 2.5)
 
 
@@ -186,9 +186,22 @@ class Contour:
     """A bound on the sum of the omitted terms of the trapezoidal sum, as a fraction of M(c) exp(-c epsilon)."""
     others: tuple[Line, ...]
     """``Line`` objects at larger c. They give Chernoff bounds on the aliasing error of the trapezoidal sum."""
+    log_mass: float = 0.0
+    """An upper bound on the logarithm of the measure's total mass."""
+
+    @property
+    def aim(self) -> tuple[float, float]:
+        """The epsilon of the saddle point, and a guess of the slope of log delta there."""
+        return self.line.saddle_epsilon(), -self.line.c
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return certified bounds on delta at ``epsilon``, before they are clipped to [0, 1]."""
+        value, error = self.terms(epsilon)
+        error += 1.01 * self.cut
+        return self.scaled(value - error - self.alias(epsilon), value + error, epsilon)
+
+    def terms(self, epsilon: float) -> tuple[float, float]:
+        """Return the trapezoidal sum over the points, and its rounding error, as fractions of M(c) exp(-c epsilon)."""
         times = self.step * np.arange(len(self.log_phi))
         size = np.exp(self.log_phi.real)
         z = self.line.c + 1j * times
@@ -199,10 +212,9 @@ class Contour:
         turned = EPS * (40 + 8 * times * abs(epsilon))
         wrong = (size * turned + self.phi_error) / poles
         value = self.step / math.pi * math.fsum(terms)
-        error = 1.01 * (self.step / math.pi * math.fsum(wrong) + self.cut + 8 * EPS * abs(value))
-        return self._scaled(value - error - self._alias(epsilon), value + error, epsilon)
+        return value, 1.01 * (self.step / math.pi * math.fsum(wrong) + 8 * EPS * abs(value))
 
-    def _scaled(self, low: float, high: float, epsilon: float) -> tuple[float, float]:
+    def scaled(self, low: float, high: float, epsilon: float) -> tuple[float, float]:
         """Return the bounds multiplied by M(c) exp(-c epsilon), rounded outward."""
         exponent = self.line.log_mgf - self.line.c * epsilon
         error = self.line.log_mgf_error + 4 * EPS * (abs(self.line.log_mgf) + self.line.c * abs(epsilon) + 4)
@@ -212,14 +224,14 @@ class Contour:
         lower = low * math.exp(exponent - error) * (1 - 16 * EPS) if low > 0 else 0.0
         return lower if lower >= LEAST_DELTA else 0.0, max(upper, LEAST_DELTA)
 
-    def _alias(self, epsilon: float) -> float:
+    def alias(self, epsilon: float) -> float:
         """Bound the aliasing terms, as a fraction of M(c) exp(-c epsilon).
 
-        They are exp(c k R) delta(epsilon + k R) for k != 0, R = 2 pi/step. For k < 0 delta is at most 1. For
+        They are exp(c k R) delta(epsilon + k R) for k != 0, R = 2 pi/step. For k < 0 delta is at most the mass. For
         k > 0 it is at most M(c') exp(-c' (epsilon + k R)) for every c' > c.
         """
         period, own = 2 * math.pi / self.step, self.line
-        below = -_log_expm1(own.c * period) - own.log_mgf + own.c * epsilon + own.log_mgf_error
+        below = self.log_mass - _log_expm1(own.c * period) - own.log_mgf + own.c * epsilon + own.log_mgf_error
         above = min(
             (
                 other.log_mgf - own.log_mgf - (other.c - own.c) * epsilon
@@ -232,30 +244,41 @@ class Contour:
         return _exp(below + slack) + _exp(above + slack)
 
 
-def contour(parts: Parts, line: Line, log_delta: float) -> Contour:
+def contour(
+    parts: Parts, line: Line, log_delta: float, most: int = MOST_NODES, epsilon: float | None = None
+) -> Contour:
     """Return the inversion integral on ``line``, for the epsilons whose delta is about exp(``log_delta``).
 
+    These are near ``epsilon``, or near the line's own if it is None.
+
     Raises:
-        Inapplicable: if the integral needs more points than allowed.
+        Inapplicable: if the integral needs more than ``most`` points.
     """
-    others = _others(parts, line)
+    others = others_of(parts, line)
     if not others:
         raise Inapplicable("the moment-generating function cannot be computed beyond the saddle point")
-    step = _short(2 * math.pi / _period(line, others, log_delta))
-    scale = line.log_mgf - line.c * line.saddle_epsilon()
-    count = math.ceil(_end(line, log_delta - scale - _QUIET) / step) + 1
-    if count > _MOST_NODES:
-        raise Inapplicable(f"the inversion integral needs {count} nodes, more than {_MOST_NODES}")
-    log_phi, error = _values(parts, line.c, step, count)
-    last = float(_log_decay(line, np.array([step * count]))[0])
+    here = line.saddle_epsilon() if epsilon is None else epsilon
+    step = short(2 * math.pi / period_of(line, others, log_delta, here))
+    scale = line.log_mgf - line.c * here
+    ends = [(_end(line, log_delta - scale - QUIET, _log_decay), _log_decay)]
+    if ends[0][0] > _MANY_NODES * step:
+        ends.append((_end(line, log_delta - scale - QUIET, _log_beyond, 32), _log_beyond))
+    end, bound = min(ends, key=lambda found: found[0])
+    if math.isinf(end):
+        raise Inapplicable("the characteristic function is not proved to decay fast enough")
+    count = math.ceil(end / step) + 1
+    if count > most:
+        raise Inapplicable(f"the inversion integral needs {count} nodes, more than {most}")
+    log_phi, error = values_of(parts, line.c, step, count)
+    last = float(bound(line, np.array([step * count]))[0])
     cut = 1.01 * math.exp(last) / (math.pi * step * (count - 1))
     return Contour(line, step, log_phi, error, cut, others)
 
 
-def _others(parts: Parts, line: Line) -> tuple[Line, ...]:
+def others_of(parts: Parts, line: Line, factors: Sequence[float] = _FACTORS) -> tuple[Line, ...]:
     """Return lines at larger c, within the range where the moment-generating function is known."""
     found: list[Line] = []
-    for factor in _FACTORS:
+    for factor in factors:
         try:
             found.append(line_at(parts, line.c * factor))
         except Inapplicable:
@@ -263,25 +286,31 @@ def _others(parts: Parts, line: Line) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def _period(line: Line, others: tuple[Line, ...], log_delta: float) -> float:
-    """Estimate a distance R between aliases at which they are below exp(-_QUIET) delta."""
-    epsilon = line.saddle_epsilon()
+def period_of(
+    line: Line, others: tuple[Line, ...], log_delta: float, epsilon: float, log_mass: float = 0.0
+) -> float:
+    """Estimate a distance R between aliases at which they are below exp(-QUIET) delta."""
     share = log_delta - (line.log_mgf - line.c * epsilon)
     above = min(
-        (_QUIET - share + max(other.log_mgf - line.log_mgf - (other.c - line.c) * epsilon, 0))
+        (QUIET - share + max(other.log_mgf - line.log_mgf - (other.c - line.c) * epsilon, 0))
         / (other.c - line.c)
         for other in others
     )
-    return max((_QUIET - log_delta) / line.c, above)
+    return max((QUIET + log_mass - log_delta) / line.c, above)
 
 
-def _end(line: Line, log_share: float) -> float:
-    """Return the first t of a geometric grid beyond which the integral is proved to be below exp(log_share)."""
-    times = np.geomspace(1 / math.sqrt(line.variance), 1e6 / math.sqrt(line.variance), 128)
-    enough = _log_decay(line, times) - np.log(times) <= log_share
-    if not enough.any():
-        raise Inapplicable("the characteristic function is not proved to decay fast enough")
-    return float(times[int(np.argmax(enough))])
+_MANY_NODES = 2000
+"""If layers of uniform distributions do not prove a decay within this many points, the second bound is tried."""
+
+
+def _end(line: Line, log_share: float, bound: Callable[[Line, Floats], Floats], places: int = 128) -> float:
+    """Return the first t of a geometric grid beyond which the integral is proved to be below exp(log_share).
+
+    The result is infinite if there is none.
+    """
+    times = np.geomspace(1 / math.sqrt(line.variance), 1e6 / math.sqrt(line.variance), places)
+    enough = bound(line, times) - np.log(times) <= log_share
+    return float(times[int(np.argmax(enough))]) if enough.any() else math.inf
 
 
 def _log_decay(line: Line, times: Floats) -> Floats:
@@ -289,7 +318,13 @@ def _log_decay(line: Line, times: Floats) -> Floats:
     return sum((decay(*tilt.uniform(), times) * count for tilt, count in line.tilts), 0 * times)
 
 
-def _values(parts: Parts, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
+def _log_beyond(line: Line, times: Floats) -> Floats:
+    """Return the log of a second bound on the composed phi beyond each of ``times``; see ``Tilted.beyond``."""
+    bounds = [(np.minimum(tilt.beyond(times), 0.0), count) for tilt, count in line.tilts if tilt.beyond]
+    return sum((found * count for found, count in bounds), 0 * times)
+
+
+def values_of(parts: Parts, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
     """Return the log of phi of the composition at the nodes, and absolute errors of phi."""
     log_phi, log_size = np.zeros(count, dtype=np.complex128), np.zeros(count)
     largest, relative = np.zeros(count), np.zeros(count)
@@ -299,7 +334,7 @@ def _values(parts: Parts, c: float, step: float, count: int) -> tuple[NDArray[np
         except OverflowError as refused:
             raise Inapplicable(str(refused)) from refused
         error = 1.01 * (error + 80 * EPS * np.abs(found))
-        own = _log_of_one_plus(found)
+        own = log_of_one_plus(found)
         size = np.exp(own.real)
         log_phi += times * own
         log_size += times * np.abs(own)
@@ -309,7 +344,7 @@ def _values(parts: Parts, c: float, step: float, count: int) -> tuple[NDArray[np
     return log_phi, 1.01 * (relative + turned) * np.exp(np.minimum(largest, 600.0))
 
 
-def _log_of_one_plus(found: NDArray[np.complex128]) -> NDArray[np.complex128]:
+def log_of_one_plus(found: NDArray[np.complex128]) -> NDArray[np.complex128]:
     """Return the log of 1 + found. Its error is at most that of an error of 80 EPS |found| in ``found``."""
     size = np.abs(found)
     near = np.log1p(np.maximum(2 * found.real + size * size, -0.9)) / 2
@@ -320,7 +355,7 @@ def _log_of_one_plus(found: NDArray[np.complex128]) -> NDArray[np.complex128]:
     return log
 
 
-def _short(step: float) -> float:
+def short(step: float) -> float:
     """Return a number just below ``step`` with so few bits that its multiples are exact."""
     mantissa, exponent = math.frexp(step)
     return math.ldexp(math.floor(mantissa * 1024), exponent - 10)
@@ -345,7 +380,7 @@ def coarse_delta(
     ``pairs`` are the dominating pairs, and ``parts`` their moment-generating functions, each with a count.
     """
     logs = [
-        line.log_mgf + line.log_mgf_error + _factor(line.c) - line.c * float(epsilon)
+        line.log_mgf + line.log_mgf_error + chernoff_factor(line.c) - line.c * float(epsilon)
         for line in _lines(parts)
     ]
     high = min(logs, default=0.0)
@@ -362,13 +397,16 @@ def coarse_epsilon(
     ``pairs`` and ``parts`` are those of ``coarse_delta``.
     """
     goal = math.log(delta.numerator) - math.log(delta.denominator)
-    ends = [(line.log_mgf + line.log_mgf_error + _factor(line.c) - goal, line.c) for line in _lines(parts)]
+    ends = [
+        (line.log_mgf + line.log_mgf_error + chernoff_factor(line.c) - goal, line.c) for line in _lines(parts)
+    ]
     high = min((max(value + 1e-9 * (1 + abs(value)), 0.0) / c for value, c in ends), default=math.inf)
     low = max(epsilon_of_pair(pair, delta)[0] for pair, _ in pairs)
     return low, max(high * (1 + 1e-12), low)
 
 
-def _factor(c: float) -> float:
+def chernoff_factor(c: float) -> float:
+    """Return the logarithm of the largest value of (1 - exp(-x))^+ exp(-c x), which is c^c/(1 + c)^(1 + c)."""
     return c * math.log(c / (1 + c)) - math.log1p(c)
 
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from dpproof.accountant.guarantees.gaussian import gaussian_delta, gaussian_mu
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import arb_of, precision
-from dpproof.accountant.pairs.gaussian import SubsampledGaussianCharacteristic as Loss
-from dpproof.accountant.pairs.gaussian import log_ratio
+from dpproof.accountant.pairs.gaussian_moments import SubsampledGaussianCharacteristic as Loss
 from dpproof.accountant.pairs.phases import decay, layers, phases_minus_one
+from dpproof.accountant.pairs.sampled_loss import log_ratio
 from dpproof.accountant.privacy_loss.notion import delta_by_inversion, epsilon_by_inversion
 from dpproof.accountant.privacy_loss.saddle import Inapplicable
 from dpproof.accountant.shuffling.counters import certain_mass
@@ -192,9 +192,11 @@ def test_parts_multiply_in_any_grouping():
     assert max(whole[0], split[0]) <= min(whole[1], split[1])
 
 
-def test_a_single_composition_is_refused():
-    with pytest.raises(Inapplicable):
-        epsilon_by_inversion([(Loss(1.0, 1.0, True), 1)], Fraction("1e-6"))
+def test_a_single_composition_encloses_the_closed_form():
+    low, high = epsilon_by_inversion([(Loss(1.0, 1.0, True), 1)], Fraction("1e-6"))
+    with precision(200):
+        ends = [gaussian_delta(Fraction(1), Fraction(end)) for end in (low, high)]
+        assert ends[0] > arb_of(Fraction("1e-6")) >= ends[1]
 
 
 def delta(mu, epsilon):

@@ -1,0 +1,247 @@
+"""The moment-generating function of the privacy loss of a Poisson-sampled Gaussian, with proved errors.
+
+Let y be standard normal with density phi, w = y/sigma - 1/(2 sigma^2) and l(y) = log(1 - q + q e^w), where q is
+the sampling rate. If a record is removed, the loss is l under the density phi(y) e^l. If a record is added,
+the loss is -l under phi. Both integrands are analytic in the strip |Im y| < pi sigma, where the trapezoidal
+rule converges exponentially. Derivations: docs/notes/saddle_inversion.md, sections 2 to 4, and
+docs/notes/rare_jumps.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from numpy.typing import NDArray
+
+from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.numbers.normal import log_upper_tail
+from dpproof.accountant.pairs.base import Floats, Tilted
+from dpproof.accountant.pairs.phases import EPS, layers, phases_minus_one
+from dpproof.accountant.pairs.sampled_loss import REACH, SoftCut, log_ratio, sampled_share
+from dpproof.accountant.pairs.strips import Tilting
+
+_MOST_NODES = 400_000
+_MOST_ENTRIES = 4_000_000
+_NORMAL = 1 / math.sqrt(2 * math.pi)
+
+
+@dataclass(frozen=True)
+class SubsampledGaussianCharacteristic:
+    """An object that computes the moment-generating function of the Poisson-subsampled Gaussian pair's loss.
+
+    The pair is (1-q) N(0, sigma^2) + q N(1, sigma^2) against N(0, sigma^2), or the reverse. See
+    ``Characteristic``.
+
+    Args:
+        rate: q in (0, 1].
+        noise_multiplier: sigma above 0.
+        removes: if true, the mixture is P, and a record is removed. If false, the mixture is Q, and a record
+            is added.
+        cuts: outputs count with the weight of the part that each of these cuts keeps. Without cuts, they count fully.
+
+    >>> SubsampledGaussianCharacteristic(1.0, 2.0, removes=True).tilted(3.0).log_mgf  # c (c + 1)/(2 sigma^2)
+    1.5
+    """
+
+    rate: float
+    noise_multiplier: float
+    removes: bool
+    cuts: tuple[SoftCut, ...] = ()
+
+    @property
+    def may_jump(self) -> bool:
+        """Whether rare large losses can be separated: a record is removed, and the sampling rate is below 1."""
+        return self.removes and self.rate < 1
+
+    def bulk(self, cut: SoftCut) -> SubsampledGaussianCharacteristic:
+        """Return the moment-generating function of the part of the loss's distribution that ``cut`` calls the bulk.
+
+        The total mass of this part is below 1. Of several cuts in a row, the weights of the bulks multiply.
+        """
+        return replace(self, cuts=(*self.cuts, cut))
+
+    def jumps(self, cut: SoftCut) -> SubsampledGaussianCharacteristic:
+        """Return the moment-generating function of the part of the loss's distribution that ``cut`` calls jumps."""
+        return replace(self, cuts=(*self.cuts, replace(cut, keeps_jumps=True)))
+
+    def outputs(self, high: float) -> tuple[Floats, Floats]:
+        """Return outputs y up to ``high`` in equal steps, and logarithms of their probabilities under P.
+
+        Their sums have the trapezoidal rule's error. Nothing certified may rest on them.
+        """
+        step = min(0.02, self.noise_multiplier / 8)
+        y = np.linspace(-REACH, high, math.ceil((high + REACH) / step) + 1)
+        return y, math.log(_NORMAL * (y[1] - y[0])) - y * y / 2 + (self.losses(y) if self.removes else 0.0)
+
+    def losses(self, y: Floats) -> Floats:
+        """Return the privacy losses of outputs."""
+        ratio, _ = log_ratio(self.rate, self.noise_multiplier, y)
+        return ratio if self.removes else -ratio
+
+    def log_jump_mass(self, cut: SoftCut) -> float:
+        """Return an upper bound on the logarithm of the probability of the jumps of ``cut``."""
+        value, error = _log_jump_mass(self.rate, self.noise_multiplier, cut)
+        return value + error
+
+    def tilted(self, c: float) -> Tilted:
+        """Return the distribution of the privacy loss tilted at ``c``; see ``Characteristic.tilted``."""
+        return _Line(self, c, 0.0).tilted()
+
+    def minus_one(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
+        """Return the characteristic function minus 1 at multiples of ``step``; see ``Characteristic.minus_one``."""
+        return _Line(self, c, step * count).minus_one(step, count)
+
+
+class _Line:
+    """The trapezoidal rule for one real part c. It is accurate for frequencies up to a given one."""
+
+    def __init__(self, pair: SubsampledGaussianCharacteristic, c: float, frequency: float) -> None:
+        self.c, self.rate, self.sigma = c, pair.rate, pair.noise_multiplier
+        self.power = 1 + c if pair.removes else -c
+        """The power of e^l in the tilted density, beside phi."""
+        self.cuts = pair.cuts
+        self.tilting = Tilting(self.rate, self.sigma, self.power, pair.cuts)
+        self.step, self.alias = self.tilting.rule(frequency)
+        low, high, self.log_beyond = self.tilting.reach()
+        self.normal_beyond = math.exp(min(self.log_beyond, 700.0) if pair.removes else 0.1 - high * high / 2)
+        if (low + high) / self.step > _MOST_NODES:
+            raise OverflowError(
+                f"the moment-generating function needs {(low + high) / self.step:.0f} nodes, "
+                f"more than {_MOST_NODES}"
+            )
+        first, last = -math.ceil(low / self.step), math.ceil(high / self.step)
+        self.y = self.step * np.arange(first, last + 1, dtype=np.float64)
+        self.ratio, self.ratio_error = log_ratio(pair.rate, self.sigma, self.y)
+        self.loss = self.ratio if pair.removes else -self.ratio
+        square = self.y * self.y
+        self.base = (self.ratio if pair.removes else 0.0) - square / 2
+        self.base_error = EPS * (square + np.abs(self.base)) + (self.ratio_error if pair.removes else 0.0)
+        self._cut_off()
+        self._weigh()
+
+    def _cut_off(self) -> None:
+        """Multiply the density by the weights, and keep the mass of dropped jumps and its error.
+
+        Where the jumps are kept, the dropped mass is not known here.
+        """
+        self.kept, masses, wrong = np.zeros_like(self.y), [0.0], 0.0
+        self.only_jumps = any(cut.keeps_jumps for cut in self.cuts)
+        for cut in self.cuts:
+            kept, error = cut.log_kept(self.y)
+            self.base_error = self.base_error + error + EPS * np.abs(self.base + kept)
+            self.base = self.base + kept
+            if cut.keeps_jumps:
+                continue
+            self.kept = self.kept + kept
+            log_mass, log_error = _log_jump_mass(self.rate, self.sigma, cut)
+            masses.append(math.exp(log_mass))
+            wrong += 1.01 * masses[-1] * (log_error + 8 * EPS)
+        self.jumps, doubt = math.fsum(masses), math.fsum(masses) - max(masses)
+        self.jumps_error = wrong + 1.01 * doubt
+
+    def _weigh(self) -> None:
+        """Compute the tilted weights, which add up to 1, their relative errors, and the total as a power of e."""
+        exponent = self.exponent = self.base + self.c * self.loss
+        self.peak = float(exponent.max())
+        raw = np.exp(exponent - self.peak)
+        error = self.base_error + self.c * (self.ratio_error + EPS * np.abs(self.loss))
+        error += EPS * (np.abs(exponent) + np.abs(exponent - self.peak) + 5)
+        self.total = float(raw.sum())
+        self.weights = raw / self.total
+        self.total_error = 1.01 * float((self.weights * error).sum()) + 80 * EPS
+        self.relative = 1.01 * (error + self.total_error)
+        beyond = math.exp(min(self.log_beyond - self.peak, 700.0)) / (self.total * self.step)
+        first = max(float(self.weights[0]), 1e-290)  # a weight that is rounded to 0
+        self.cut = _below(first * self._undone, self.step) + 1.01 * beyond
+
+    @property
+    def _undone(self) -> float:
+        """One over the bulk's weight at the first node. Below, this weight is at most 1, and that of jumps falls."""
+        return math.exp(min(-float(self.kept[0]), 700.0))
+
+    def tilted(self) -> Tilted:
+        """Return the tilted distribution; see ``Tilted``."""
+        log_mgf, error = self._large() if self.only_jumps or self.peak >= 30 else self._small()
+        mean = float(self.weights @ self.loss)
+        variance = float(self.weights @ (self.loss - mean) ** 2)
+        return Tilted(log_mgf, error, mean, variance, self._layers, self.tilting.log_beyond)
+
+    def minus_one(self, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
+        """Return the characteristic function minus 1 at multiples of ``step``; see ``Characteristic.minus_one``.
+
+        Each error bound is a sum of two parts. The first part, for rounding, grows with t = n step. The second
+        part, for the trapezoidal rule, covers the rule's error at t and at 0.
+        """
+        if math.isqrt(count) * len(self.y) > _MOST_ENTRIES or count * len(self.y) > 64 * _MOST_ENTRIES:
+            raise OverflowError(
+                f"the characteristic function needs too many values: {count} frequencies x {len(self.y)} nodes"
+            )
+        values, rounding = phases_minus_one(
+            self.weights, self.relative, self.loss, 1.01 * self.ratio_error, step, count
+        )
+        return values, rounding + 2.1 * (self.alias + self.cut)
+
+    def _large(self) -> tuple[float, float]:
+        """Return the logarithm of M(c) and its error, from the sum of the weights."""
+        value = self.peak + math.log(self.step * _NORMAL * self.total)
+        error = (
+            self.total_error + 1.01 * (self.alias + self.cut) + 8 * EPS * (1 + abs(value) + abs(self.peak))
+        )
+        return value, error
+
+    def _small(self) -> tuple[float, float]:
+        """Return log M(c) and its error from M(c) - 1 = E expm1(c L), without cancellation for small c L."""
+        moved, density, grown = self.c * self.loss, np.exp(self.base), np.exp(self.exponent)
+        terms = np.where(moved > 1, grown - density, density * np.expm1(np.minimum(moved, 1.0)))
+        error = (np.abs(terms) + np.where(moved > 1, grown, 0.0)) * (self.base_error + 12 * EPS)
+        error += grown * (self.c * self.ratio_error + 3 * EPS * np.abs(moved))
+        scale = self.step * _NORMAL
+        value = scale * math.fsum(terms) - self.jumps
+        left_out = _below(float(density[0] + grown[0]) * scale * self._undone, self.step)
+        left_out += 1.01 * (self.normal_beyond + math.exp(min(self.log_beyond, 700.0)))
+        wrong = 1.01 * (scale * math.fsum(error) + 4 * EPS * abs(value) + 3 * self.alias * (1 + abs(value)))
+        wrong += left_out + self.jumps_error
+        if wrong > (1 + value) / 4:
+            return self._large()
+        found = math.log1p(value)
+        return found, 1.5 * wrong / (1 + value) + 5 * EPS * abs(found)
+
+    def _layers(self) -> tuple[Floats, Floats]:
+        """Return uniform distributions inside the tilted distribution of the loss.
+
+        Its log-density per unit of l is F = -y^2/2 - w + (power + 1) l plus a constant. The second derivative
+        of F in y is K = (power + 1) p (1 - p)/sigma^2 - 1, where p is the sampled share, which grows in y. Between
+        two nodes F is at least the smaller of its values there, less K^+ step^2/8. The logarithms of the cuts'
+        weights are concave, so they only lower the second derivative.
+        """
+        w = self.y / self.sigma - 1 / (2 * self.sigma**2)
+        log_weight = self.exponent - self.peak - math.log(self.total * self.step)
+        log_density = log_weight + self.ratio - w + math.log(self.sigma / self.rate)
+        bend = np.minimum(sampled_share(self.rate, self.sigma, self.y[1:]), 0.25) / self.sigma**2
+        between = np.maximum(max(self.power + 1, 0.0) * bend - 1, 0.0) * self.step**2 / 8
+        lower = np.minimum(log_density[:-1], log_density[1:]) - between - 1e-6
+        return layers(np.exp(np.minimum(lower, 600.0)), self.ratio, self.ratio_error)
+
+
+def _below(first: float, step: float) -> float:
+    """Bound the terms below the first one, which fall by ``REACH`` per unit of y or faster."""
+    ratio = math.exp(-step * REACH * (1 - 1e-9))
+    return 1.01 * first * ratio / -math.expm1(-step * REACH * (1 - 1e-9))
+
+
+def _log_jump_mass(rate: float, sigma: float, cut: SoftCut) -> tuple[float, float]:
+    """Return the logarithm of the probability of the jumps of ``cut``, and a bound on its absolute error.
+
+    y minus a normal variable of deviation ``width`` has the variance 1 + width^2. It exceeds ``place`` with a
+    jump. Its mean is 0, or 1/sigma if the record is sampled. The place over the deviation errs by at most 3
+    EPS relatively, and the slope of log Q at x is at most max(x, 0) + 1.
+    """
+    places = np.array([cut.place, cut.place - 1 / sigma]) / math.hypot(1.0, cut.width)
+    size = (cut.place + 1 / sigma) / math.hypot(1.0, cut.width)
+    value, error = log_upper_tail(places)
+    logs = value + np.log(np.array([1 - rate, rate]))
+    error = error + 1.01 * EPS * (4 * size * (np.maximum(places, 0.0) + 1) + 4 * np.abs(logs) + 8)
+    top = float(logs.max())
+    weights = np.exp(logs - top)
+    found = top + math.log(float(weights.sum()))
+    return found, 1.01 * float((weights * error).sum() / weights.sum()) + 8 * EPS * (2 + abs(found))

@@ -1,0 +1,156 @@
+"""A proposal of how to separate rare large privacy losses: where to cut, and on which lines to integrate.
+
+Coarse sums over outputs give estimates of Chernoff's bounds on the two parts of delta, without and with a
+jump, for many cuts. The cut with the least sum is proposed. Nothing certified depends on these estimates. The
+integrals themselves are those of ``rare_jumps``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from dpproof.accountant.numbers.inversion import last_where
+from dpproof.accountant.pairs.base import Characteristic, Floats
+from dpproof.accountant.pairs.sampled_loss import SoftCut
+from dpproof.accountant.privacy_loss.saddle import QUIET, chernoff_factor
+
+
+@runtime_checkable
+class Jumping(Characteristic, Protocol):
+    """A moment-generating function whose rare large losses can be separated by a soft cut."""
+
+    @property
+    def may_jump(self) -> bool:
+        """Whether a cut is possible."""
+        ...
+
+    def outputs(self, high: float) -> tuple[Floats, Floats]:
+        """Return outputs up to ``high`` in equal steps, and logarithms of their probabilities."""
+        ...
+
+    def losses(self, y: Floats) -> Floats:
+        """Return the privacy losses of outputs."""
+        ...
+
+    def bulk(self, cut: SoftCut) -> Jumping:
+        """Return the moment-generating function of the bulk."""
+        ...
+
+    def jumps(self, cut: SoftCut) -> Jumping:
+        """Return the moment-generating function of the jumps."""
+        ...
+
+    def log_jump_mass(self, cut: SoftCut) -> float:
+        """Return an upper bound on the logarithm of the probability of a jump, j(0)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A proposal: where to cut, how softly, and at which c the lines of the two integrals are."""
+
+    place: float
+    width: float
+    bulk: float
+    jumps: float
+    epsilon: float
+    log_delta: float
+    """An estimate of the logarithm of delta at epsilon, by Chernoff's bounds."""
+    slope: float
+
+
+_WIDEST, _SPARE, _SPARES, _MOST_SPARE = 0.25, 3.0, (0.7, 0.0, 3.0), 12.0
+_LINES = 128
+_CUTS = 160
+
+
+class Outlook:
+    """Coarse logarithms of b(c)^T and of m(c)^T - b(c)^T, for many hard cuts and many c."""
+
+    def __init__(self, part: Jumping, times: int, high: float) -> None:
+        self.part = part
+        self.y, masses = part.outputs(high)
+        self.loss = part.losses(self.y)
+        usual = self.y < 6
+        weights = np.exp(masses[usual])
+        mean = weights @ self.loss[usual]
+        spread = math.sqrt(float(weights @ (self.loss[usual] - mean) ** 2) * times) + 1e-300
+        self.c = np.geomspace(1e-4, max(60 / spread, 200.0), _LINES)
+        grown = masses + self.c[:, None] * self.loss
+        first = int(np.argmax(self.y > 0))
+        self.places = np.unique(np.linspace(first, len(self.y) - 2, _CUTS).astype(int))
+        bulk = np.logaddexp.accumulate(grown, axis=1)[:, self.places]
+        above = np.logaddexp.accumulate(grown[:, ::-1], axis=1)[:, ::-1][:, self.places + 1]
+        with_jump = log_expm1(times, above - bulk)
+        factors = np.array([chernoff_factor(c) for c in self.c])[:, None]
+        self.bulk, self.jumps = times * bulk + factors, times * bulk + with_jump + factors
+
+    def at(self, log_delta: float) -> float:
+        """Return an estimate of the epsilon whose delta is exp(log_delta)."""
+        every = np.logaddexp(self.bulk[:, -1], self.jumps[:, -1])
+        most = max(float(((every - log_delta) / self.c).min()), 0.0)
+        return last_where(lambda epsilon: self.best(epsilon) > log_delta, 0.0, most, close=1e-6)[1]
+
+    def whole(self, epsilon: float) -> tuple[float, bool]:
+        """Return the c of the best line for all losses, and whether it is nearly as good as two lines."""
+        bounds = self.bulk[:, -1] - self.c * epsilon
+        place = int(np.argmin(bounds))
+        return float(self.c[place]), bool(bounds[place] < self.best(epsilon) + _SPARE)
+
+    def plans(self, epsilon: float) -> list[Plan]:
+        """Return cuts for which the sum of Chernoff's bounds on the two parts of delta is nearly the least.
+
+        The earlier the cut, the fewer large losses has the bulk, and the more of the jumps are too small to matter.
+        """
+        moved = (self.c * epsilon)[:, None]
+        bulk, jumps = (self.bulk - moved).min(axis=0), (self.jumps - moved).min(axis=0)
+        sums, least = np.logaddexp(bulk, jumps), self.best(epsilon)
+        cuts = [int(np.argmax(sums <= least + spare)) for spare in _SPARES]
+        found = [self._plan(epsilon, cut) for cut in dict.fromkeys(cuts)]
+        quiet = np.flatnonzero((bulk < least - QUIET - 8) & (sums <= least + _MOST_SPARE))
+        if quiet.size:  # the bulk needs no integral, so the cut may be softer
+            cut = int(quiet[-1])
+            found = [self._plan(epsilon, cut, least - QUIET - 8, 2.0), self._plan(epsilon, cut), *found]
+        return found
+
+    def _plan(self, epsilon: float, cut: int, enough: float = -math.inf, soft: float = 1.0) -> Plan:
+        """Return a plan with this cut. The bulk's c is the least one whose bound is at most ``enough``, or the best."""
+        ends = [rows[:, cut] - self.c * epsilon for rows in (self.bulk, self.jumps)]
+        bulk = float(self.c[int(np.argmax(ends[0] <= max(enough, ends[0].min())))])
+        jumps = float(self.c[int(np.argmin(ends[1]))])
+        place = int(self.places[cut])
+        rise = float(np.gradient(self.loss, self.y)[place])
+        width = power_of_two(min(_WIDEST, soft / max(bulk * rise, 1e-300)))
+        slope = bulk if ends[0].min() > ends[1].min() else jumps
+        where = math.ceil(float(self.y[place]) * 64) / 64
+        return Plan(where, width, bulk, jumps, epsilon, self.best(epsilon), slope)
+
+    def far_width(self, c: float, widest: float) -> float:
+        """Return a width of the cut at the last output, such that it outweighs all larger losses on the line at c."""
+        last = float(self.y[-1])
+        further = np.geomspace(1e-3, 1e9, 400)
+        grown = (1 + c) * (self.part.losses(last + further) - self.loss[-1]) - further * (further / 2 + last)
+        width = float((further / np.sqrt(2 * np.maximum(grown - 1, 1e-300))).min())
+        return power_of_two(min(widest, width))
+
+    def best(self, epsilon: float) -> float:
+        """Return the logarithm of the least sum of Chernoff's bounds at an epsilon."""
+        moved = (self.c * epsilon)[:, None]
+        return float(np.logaddexp((self.bulk - moved).min(axis=0), (self.jumps - moved).min(axis=0)).min())
+
+
+def log_expm1(times: int, log_ratio: Floats) -> Floats:
+    """Return log((1 + ratio)^times - 1)."""
+    exponent = times * np.logaddexp(0.0, log_ratio)
+    with np.errstate(divide="ignore"):
+        usual = exponent + np.log(-np.expm1(-exponent))
+    return np.asarray(np.where(exponent < 1e-290, math.log(times) + log_ratio, usual))
+
+
+def power_of_two(number: float) -> float:
+    """Return the largest power of two that is at most ``number``."""
+    return math.ldexp(0.5, math.frexp(number)[1])

@@ -1,0 +1,309 @@
+"""Inversion of a composition in two parts: the losses without rare large ones (jumps), and the rest.
+
+Let m be the moment-generating function of one step's loss. A soft cut divides the loss's distribution into a
+bulk and jumps, so m = b + j with two positive measures. A composition of T steps has m^T = b^T + (m^T - b^T),
+where the first summand belongs to outcomes without a jump, and the second to outcomes with at least one. Both
+belong to positive measures, so delta is the sum of their deltas. Each is an inversion integral on a line of
+its own, or Chernoff's bound if it is negligible. The second one is b^T expm1(T log1p(j/b)), which is accurate
+relative to itself however rare jumps are. Jumps much rarer than delta are dropped before, and their
+probability is added to the upper bound.
+
+Coarse sums over outputs propose the cut and the lines. Nothing certified depends on this proposal. Derivation:
+docs/notes/rare_jumps.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from numpy.typing import NDArray
+
+from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.numbers.inversion import last_where
+from dpproof.accountant.pairs.base import Floats, Tilted
+from dpproof.accountant.pairs.phases import EPS
+from dpproof.accountant.pairs.sampled_loss import SoftCut
+from dpproof.accountant.privacy_loss.jump_outlook import Jumping, Outlook, Plan, log_expm1
+from dpproof.accountant.privacy_loss.saddle import (
+    MOST_NODES,
+    QUIET,
+    Contour,
+    Inapplicable,
+    Line,
+    chernoff_factor,
+    contour,
+    line_at,
+    log_of_one_plus,
+    period_of,
+    short,
+)
+
+
+@dataclass(frozen=True)
+class Chernoff:
+    """A bound on a part of delta that is too small to be computed: between 0 and exp(log_value - slope epsilon)."""
+
+    lines: tuple[Line, ...]
+
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """Return 0 and the smallest of the bounds at ``epsilon``."""
+        return 0.0, math.exp(min(chernoff(self.lines, epsilon), 0.0))
+
+
+def chernoff(lines: Sequence[Line], epsilon: float) -> float:
+    """Return the logarithm of the best Chernoff bound on delta at ``epsilon``; see ``saddle.coarse_delta``."""
+    logs = [x.log_mgf + x.log_mgf_error + chernoff_factor(x.c) - x.c * epsilon for x in lines]
+    best = min(logs, default=0.0)
+    return best + 1e-9 * (1 + abs(best))
+
+
+@dataclass(frozen=True)
+class Parted:
+    """The delta of a composition as a sum of parts, each with certified bounds."""
+
+    aim: tuple[float, float]
+    """The epsilon for which the parts were made, and a guess of the slope of log delta there."""
+    parts: tuple[Contour | Chernoff, ...]
+    rest: float
+    """An upper bound on the probability of jumps that no part contains."""
+
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """Return certified bounds on delta at ``epsilon``, before they are clipped to [0, 1]."""
+        lows, highs = zip(*(part.delta(epsilon) for part in self.parts), strict=True)
+        return math.fsum(lows) * (1 - 1e-15), (math.fsum(highs) + self.rest) * (1 + 1e-15)
+
+
+_FAR_WIDTH = 0.125
+_FACTORS = (1.1, 1.4, 2.5)
+
+
+def parted(part: Jumping, times: int, *, log_delta: float, epsilon: float | None = None) -> Parted:
+    """Return the delta of ``times`` compositions as a sum of parts, near an epsilon.
+
+    Args:
+        part: the moment-generating function of one step.
+        times: the number of steps.
+        log_delta: the logarithm of delta. If epsilon is given, it is a lower bound.
+        epsilon: where delta is asked; None for where it is exp(log_delta).
+
+    Raises:
+        Inapplicable: if this method has no answer.
+    """
+    place = _far_place(part, log_delta - QUIET - 2 - math.log(times))
+    outlook = Outlook(part, times, place)
+    if epsilon is not None:
+        return _near(part, times, outlook, epsilon)
+    found = _near(part, times, outlook, outlook.at(log_delta + _USUAL))
+    low, high = found.delta(found.aim[0])
+    off = math.log(low / 2 + high / 2) - log_delta if low > 0 else 0.0
+    better = found.aim[0] - off / found.aim[1]
+    return found if abs(off) < _FAR_OFF or better <= 0 else _near(part, times, outlook, better)
+
+
+_USUAL, _FAR_OFF = 2.5, 2.0
+"""By how much Chernoff's bound usually exceeds log delta, and how far off is too far. The parts are then made again."""
+
+
+def _near(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> Parted:
+    c, single = outlook.whole(epsilon)
+    methods = [partial(_on_one_line, part, times, outlook, c, epsilon)] if single else []
+    methods += [partial(_on_two_lines, part, times, outlook, plan) for plan in outlook.plans(epsilon)]
+    refused = Inapplicable("no cut was tried")
+    for method in methods:
+        try:
+            return method()
+        except Inapplicable as error:
+            refused = error
+    raise refused
+
+
+def _without_far_jumps(part: Jumping, times: int, outlook: Outlook, c: float) -> tuple[Jumping, float]:
+    """Return the bulk without jumps beyond the last output of the outlook, and a bound on their probability.
+
+    The cut is so steep that it outweighs these jumps on lines up to 2.5 c.
+    """
+    far = SoftCut(float(outlook.y[-1]), outlook.far_width(_FACTORS[-1] * c, _FAR_WIDTH))
+    return part.bulk(far), times * math.exp(part.log_jump_mass(far)) * (1 + 1e-12)
+
+
+def _on_one_line(part: Jumping, times: int, outlook: Outlook, c: float, epsilon: float) -> Parted:
+    """Return one integral for all losses but the rarest jumps."""
+    whole, rest = _without_far_jumps(part, times, outlook, c)
+    line = _refined(partial(line_at, [(whole, times)]), c, epsilon)
+    log_delta = min(line.log_delta(epsilon), -1e-9)
+    return Parted((epsilon, -line.c), (contour([(whole, times)], line, log_delta, epsilon=epsilon),), rest)
+
+
+def _on_two_lines(part: Jumping, times: int, outlook: Outlook, plan: Plan) -> Parted:
+    """Return two integrals, for outcomes without and with a jump."""
+    whole, rest = _without_far_jumps(part, times, outlook, plan.jumps)
+    near = SoftCut(plan.place, plan.width)
+    bulk = [(whole.bulk(near), times)]
+    log_mass = min(0.0, part.log_jump_mass(near) + math.log(times) + 1e-9)
+    steps = _Steps(whole.bulk(near), whole.jumps(near), times, log_mass)
+    found = tuple(
+        Chernoff(lines) if chernoff(lines, plan.epsilon) < plan.log_delta - QUIET - 1 else integral()
+        for lines, integral in (
+            ((line_at(bulk, plan.bulk),), partial(_bulk_integral, bulk, plan)),
+            ((steps.line(plan.jumps),), partial(_jump_integral, steps, plan)),
+        )
+    )
+    return Parted((plan.epsilon, -plan.slope), found, rest)
+
+
+def _far_place(part: Jumping, goal: float) -> float:
+    """Return a place beyond which a jump is rarer than exp(goal)."""
+
+    def frequent(place: float) -> bool:
+        return part.log_jump_mass(SoftCut(place, _FAR_WIDTH)) > goal
+
+    return math.ceil(last_where(frequent, 0.0, 1e6, close=1e-3)[1] * 64) / 64
+
+
+def _bulk_integral(bulk: Sequence[tuple[Jumping, int]], plan: Plan) -> Contour:
+    line = _refined(partial(line_at, bulk), plan.bulk, plan.epsilon)
+    return contour(bulk, line, plan.log_delta, _MOST_BULK_NODES, plan.epsilon)
+
+
+_MOST_BULK_NODES, _MOST_JUMP_NODES = MOST_NODES // 2, MOST_NODES // 4
+
+
+def _refined(line_at_c: Callable[[float], Line], c: float, epsilon: float) -> Line:
+    """Return a line nearer to the saddle point for an epsilon than the one at c, within a factor of 1.5 of c."""
+    line = line_at_c(c)
+    for _ in range(6):
+        moved = (epsilon - line.saddle_epsilon()) / (line.variance + line.c**-2)
+        place = min(max(line.c + moved, c / 1.5), c * 1.5)
+        if abs(place - line.c) ** 2 * line.variance < 1:
+            break
+        line = line_at_c(place)
+    return line
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The outcomes of several steps with at least one jump: m^T - b^T, with m = b + j."""
+
+    bulk: Jumping
+    jumps: Jumping
+    times: int
+    log_mass: float
+    """An upper bound on the logarithm of their probability."""
+
+    def ratio(self, c: float) -> tuple[float, float]:
+        """Return j(c)/b(c), and a bound on its relative error.
+
+        Raises:
+            Inapplicable: if a moment-generating function is not known at ``c``.
+        """
+        b, j = self._tilts(c)
+        error = b.log_mgf_error + j.log_mgf_error + 4 * EPS * (abs(b.log_mgf) + abs(j.log_mgf) + 1)
+        if error > 0.01:
+            raise Inapplicable("the probability of jumps is not known accurately enough")
+        return math.exp(min(j.log_mgf - b.log_mgf, 600.0)), 1.02 * error
+
+    def _tilts(self, c: float) -> tuple[Tilted, Tilted]:
+        try:
+            return self.bulk.tilted(c), self.jumps.tilted(c)
+        except OverflowError as refused:
+            raise Inapplicable(str(refused)) from refused
+
+    def line(self, c: float) -> Line:
+        """Return the logarithm of m(c)^T - b(c)^T and its error, and moments of the tilted loss."""
+        (b, j), (ratio, error) = self._tilts(c), self.ratio(c)
+        n, log_b = self.times, self.times * b.log_mgf
+        grown = float(log_expm1(n, np.array(j.log_mgf - b.log_mgf)))
+        # The logarithm of (1 + x)^n - 1 has a slope of at most 1 + n x in log x.
+        wrong = (
+            n * b.log_mgf_error
+            + (1 + n * ratio) * error
+            + 8 * EPS * (abs(log_b) + n * ratio + abs(grown) + 2)
+        )
+        steep = min(n * ratio, 1e6) + 1
+        mean = n * b.mean + steep * (j.mean - b.mean)
+        variance = n * b.variance + steep * (j.variance + (j.mean - b.mean) ** 2 * (1 - 1 / steep))
+        return Line(c, log_b + grown, 1.01 * wrong, mean, variance, ())
+
+    def log_beyond(self, c: float, times: Floats) -> Floats:
+        """Return logs of bounds on |m^T - b^T| beyond each of ``times``, over its value at c.
+
+        On the line it is at most T |j| m(c)^(T-1), and its value at c is at least T j(c) m(c)^(T-1)/(1 + T j/b).
+        """
+        tilt = self._tilts(c)[1]
+        if tilt.beyond is None:
+            raise Inapplicable("the decay of the jumps is not known")
+        return np.asarray(
+            np.minimum(tilt.beyond(times), 0.0) + math.log1p(1.02 * self.times * self.ratio(c)[0])
+        )
+
+    def values(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
+        """Return the log of (m^T - b^T) at c + i n step over its value at c, and absolute errors of this quotient.
+
+        With u = b(c + it)/b(c), v = j(c + it)/j(c) and r = j(c)/b(c), it is ((u + r v)^T - u^T)/((1 + r)^T - 1).
+        """
+        n, (r, error) = self.times, self.ratio(c)
+        (u, u_error), (v, v_error) = (_with_error(part, c, step, count) for part in (self.bulk, self.jumps))
+        log_u = log_of_one_plus(u)
+        exponent = n * log_of_one_plus(r * (1 + v) * np.exp(-log_u))
+        log_scale = float(log_expm1(n, np.array(math.log(r)))) if r > 0 else 0.0
+        found = n * log_u + _log_of_expm1(exponent) - log_scale
+        size = np.exp(np.minimum(found.real, 600.0))
+        v_error = v_error + 2 * EPS
+        largest_v = np.abs(1 + v) + v_error
+        largest = log_u.real + np.log1p((u_error + 1.02 * r * largest_v) * np.exp(-log_u.real))
+        lead = math.log(n * r) - log_scale if r > 0 else 0.0
+        wrong = _exp(lead + (n - 1) * largest) * (
+            v_error + largest_v * (error + EPS * (120 + 2 * np.abs(log_u)))
+        )
+        if n > 1:
+            wrong = wrong + _exp(lead + (n - 2) * largest) * (n - 1) * largest_v * u_error
+        rounding = (
+            24 * EPS * np.abs(exponent) * _exp(np.maximum(exponent.real, 0) + n * log_u.real - log_scale)
+        )
+        turned = EPS * (12 * n * np.abs(log_u) + 8 * np.abs(found) + 8 * abs(log_scale) + 8) * size
+        return found, 1.02 * (wrong + rounding + turned)
+
+
+def _exp(exponent: Floats) -> Floats:
+    return np.asarray(np.exp(np.minimum(exponent, 600.0)))
+
+
+def _with_error(part: Jumping, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
+    try:
+        found, error = part.minus_one(c, step, count)
+    except OverflowError as refused:
+        raise Inapplicable(str(refused)) from refused
+    return found, 1.01 * (error + 80 * EPS * np.abs(found))
+
+
+def _log_of_expm1(exponent: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Return a logarithm of exp(exponent) - 1. The latter errs by 24 EPS |exponent| exp(max(real part, 0)) at most."""
+    a, b = np.minimum(exponent.real, 40.0), exponent.imag
+    grown = np.empty_like(exponent)
+    grown.real = np.expm1(a) * np.cos(b) - 2 * np.sin(b / 2) ** 2
+    grown.imag = np.exp(a) * np.sin(b)
+    size = np.maximum(np.abs(grown), 1e-300)
+    near = np.log(size) + 1j * np.angle(grown)
+    return np.asarray(np.where(exponent.real > 40, exponent, near))
+
+
+def _jump_integral(steps: _Steps, plan: Plan) -> Contour:
+    """Return the inversion integral of m^T - b^T.
+
+    Raises:
+        Inapplicable: if it needs more points than allowed.
+    """
+    line = _refined(steps.line, plan.jumps, plan.epsilon)
+    others = tuple(steps.line(line.c * factor) for factor in _FACTORS)
+    step = short(2 * math.pi / period_of(line, others, plan.log_delta, plan.epsilon, steps.log_mass))
+    share = plan.log_delta - (line.log_mgf - line.c * plan.epsilon) - QUIET
+    times = np.geomspace(step, step * _MOST_JUMP_NODES, 60)
+    enough = steps.log_beyond(line.c, times) - np.log(times) <= share
+    if not enough.any():
+        raise Inapplicable(f"the inversion integral of the jumps needs more than {_MOST_JUMP_NODES} nodes")
+    count = math.ceil(float(times[int(np.argmax(enough))]) / step) + 2
+    last = math.exp(float(steps.log_beyond(line.c, np.array([step * count]))[0]))
+    omitted = 1.01 * last / (math.pi * step * (count - 1))
+    return Contour(line, step, *steps.values(line.c, step, count), omitted, others, steps.log_mass)

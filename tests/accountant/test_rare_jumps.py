@@ -1,0 +1,259 @@
+"""Rare jumps of DP-SGD, against Arb's own quadrature and against the convolution of two steps at 40 digits."""
+
+import contextlib
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import flint
+import mpmath
+import numpy as np
+import pytest
+
+from dpproof.accountant.numbers.enclosures import precision
+from dpproof.accountant.numbers.normal import log_upper_tail
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.gaussian_moments import SubsampledGaussianCharacteristic as Loss
+from dpproof.accountant.pairs.sampled_loss import SoftCut
+from dpproof.accountant.privacy_loss.jump_outlook import Outlook
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss, epsilon_by_inversion
+from dpproof.accountant.privacy_loss.rare_jumps import _on_two_lines, _Steps
+from dpproof.accountant.privacy_loss.saddle import Inapplicable
+from tests.rows import rows
+
+LOSSES = [  # rate, sigma, c, cuts
+    (1e-5, 0.6, 5.0, [(12.0, 0.125)]),
+    (1e-5, 0.6, 7.0, [(12.0, 0.125), (7.0, 0.25)]),
+    (9.45e-7, 2.79, 575.0, [(21.5, 0.125), (6.0, 0.25)]),
+    (0.1, 1.5, 3.0, [(9.0, 0.25)]),
+    (1e-3, 0.15, 0.3, [(19.0, 0.125), (13.0, 0.5)]),
+    (3e-8, 40.0, 1e7, [(14.0, 0.02)]),
+]
+JUMPS = [  # rate, sigma, c, cuts, of which the last one keeps the jumps
+    (1e-4, 0.8, 5.0, [(11.5, 0.125), (6.5, 0.05, True)]),
+    (1e-5, 0.6, 3.0, [(12.0, 0.125), (7.0, 0.25, True)]),
+    (1e-6, 2.8, 20.0, [(15.0, 0.125), (6.0, 0.25, True)]),
+    (1e-3, 0.15, 0.3, [(19.0, 0.125), (13.0, 0.5, True)]),
+]
+
+
+def loss_of(rate, sigma, cuts):
+    return Loss(rate, sigma, True, tuple(SoftCut(*cut) for cut in cuts))
+
+
+def integral(loss, s, jump=None):
+    """The integral of phi e^(s l), times the cuts' weights, by Arb; with ``jump``, times that cut's weight of jumps."""
+    sigma, rate, root = flint.acb(loss.noise_multiplier), flint.acb(loss.rate), flint.acb(2).sqrt()
+
+    def integrand(y, _):
+        ratio = 1 - rate + rate * (y / sigma - 1 / (2 * sigma * sigma)).exp()
+        value = (-y * y / 2 + s * ratio.log()).exp() / (2 * flint.acb.pi()).sqrt()
+        for cut in loss.cuts:
+            side = -1 if cut.keeps_jumps else 1
+            value *= (side * (y - cut.place) / cut.width / root).erfc() / 2
+        return value * ((jump.place - y) / jump.width / root).erfc() / 2 if jump else value
+
+    places = [-16, *range(-4, 44, 2)]
+    return sum((flint.acb.integral(integrand, a, b) for a, b in pairwise(places)), flint.acb(0))
+
+
+@rows("y", [-30.0, -2.5, -0.0, 0.0, 0.7, 5.0, 38.9, 41.0, 3000.0])
+def test_logarithms_of_tails_are_within_their_errors(y):
+    value, error = log_upper_tail(np.array([y]))
+    with precision(20_000 if abs(y) > 100 else 2_000):
+        exact = ((flint.arb(y) / flint.arb(2).sqrt()).erfc() / 2).log()
+        assert abs(flint.arb(float(value[0])) - exact) <= flint.arb(float(error[0]))
+        assert error[0] <= 1e-15 * (4 + y * y)
+
+
+@rows("y", [3000.0, 3e12, 1e60])
+def test_logarithms_of_far_tails_are_between_the_ends_of_a_known_bracket(y):
+    """phi(y) y/(1 + y^2) <= Q(y) <= phi(y)/y."""
+    value, error = log_upper_tail(np.array([y]))
+    with mpmath.workdps(160):
+        least = (
+            -(mpmath.mpf(y) ** 2) / 2
+            - mpmath.log(2 * mpmath.pi) / 2
+            + mpmath.log(y / (1 + mpmath.mpf(y) ** 2))
+        )
+        most = -(mpmath.mpf(y) ** 2) / 2 - mpmath.log(2 * mpmath.pi) / 2 - mpmath.log(y)
+        assert least - float(error[0]) <= float(value[0]) <= most + float(error[0])
+
+
+@rows(("rate", "sigma", "c", "cuts"), LOSSES + JUMPS)
+def test_the_mgf_of_a_part_is_within_its_error(rate, sigma, c, cuts):
+    loss = loss_of(rate, sigma, cuts)
+    found = loss.tilted(c)
+    with precision(200):
+        exact = integral(loss, flint.acb(1 + c)).real.log()
+        assert abs(flint.arb(found.log_mgf) - exact) <= flint.arb(found.log_mgf_error)
+    assert found.log_mgf_error <= 1e-10 * (1 + abs(found.log_mgf))
+
+
+@rows(("rate", "sigma", "c", "cuts"), LOSSES + JUMPS)
+def test_the_characteristic_function_of_a_part_is_within_its_error(rate, sigma, c, cuts):
+    loss = loss_of(rate, sigma, cuts)
+    step = 2.0 ** math.floor(math.log2(c / 16))
+    values, errors = loss.minus_one(c, step, 30)
+    with precision(200):
+        for place in (1, 11, 29):
+            exact = integral(loss, flint.acb(1 + c, place * step)) / integral(loss, flint.acb(1 + c)) - 1
+            assert abs(flint.acb(complex(values[place])) - exact) <= flint.arb(float(errors[place]))
+
+
+@rows(("rate", "sigma", "c", "cuts"), LOSSES)
+def test_the_probability_of_a_jump_is_below_its_bound_and_close(rate, sigma, c, cuts):
+    loss = loss_of(rate, sigma, [])
+    for cut in loss_of(rate, sigma, cuts).cuts:
+        with precision(600):
+            exact = integral(loss, flint.acb(1), cut).real.log()
+            bound = flint.arb(loss.log_jump_mass(cut))
+            assert exact <= bound
+            assert bound - exact <= flint.arb(1e-9)
+
+
+@rows(("rate", "sigma", "c", "cuts"), JUMPS)
+def test_jumps_decay_at_least_as_proved(rate, sigma, c, cuts):
+    jumps, times = loss_of(rate, sigma, cuts), c * np.array([0.5, 3.0, 20.0])
+    bounds = jumps.tilted(c).beyond(times)
+    assert (np.diff(bounds) < 0).all()
+    with precision(200):
+        whole = integral(jumps, flint.acb(1 + c)).real
+        for bound, time in zip(bounds, times, strict=True):
+            for t in (time, 1.3 * time):
+                assert abs(integral(jumps, flint.acb(1 + c, t))) / whole <= flint.arb(float(bound)).exp()
+
+
+def steps_of(rate, sigma, cuts, times):
+    part, (*far, near) = loss_of(rate, sigma, []), [SoftCut(*cut[:2]) for cut in cuts]
+    for cut in far:
+        part = part.bulk(cut)
+    return part, _Steps(part.bulk(near), part.jumps(near), times, 0.0)
+
+
+@rows("times", [1, 2, 1000, 10**6])
+@rows(("rate", "sigma", "c", "cuts"), JUMPS[:3])
+def test_outcomes_with_a_jump_have_the_mgf_of_all_outcomes_less_that_of_the_bulk(rate, sigma, c, cuts, times):
+    part, steps = steps_of(rate, sigma, cuts, times)
+    line, step = steps.line(c), 2.0 ** math.floor(math.log2(c / 8))
+    values, errors = steps.values(c, step, 40)
+    with precision(400):
+
+        def exact(t):
+            return (
+                integral(part, flint.acb(1 + c, t)) ** times
+                - integral(steps.bulk, flint.acb(1 + c, t)) ** times
+            )
+
+        first = exact(0)
+        assert abs(first.real.log() - line.log_mgf) <= flint.arb(line.log_mgf_error)
+        for place in (0, 1, 7, 39):
+            found = flint.acb(complex(values[place])).exp()
+            assert abs(exact(place * step) / first - found) <= flint.arb(float(errors[place]))
+    assert line.log_mgf_error < 1e-6
+    assert errors[0] < 1e-6
+
+
+@rows(
+    ("rate", "sigma", "steps", "epsilon"),
+    [
+        (1e-4, 0.8, 200_000, 0.6284661),
+        (1.0450822635495182e-06, 0.6255348246784423, 209487402, 0.2329854),
+        (5.76e-9, 0.775, 15, 0.036),
+    ],
+)
+def test_every_cut_gives_the_same_delta(rate, sigma, steps, epsilon):
+    """The parts of delta differ from cut to cut, their sum must not."""
+    part = loss_of(rate, sigma, [])
+    outlook = Outlook(part, steps, 16.0)
+    found = []
+    for plan in outlook.plans(epsilon):
+        with contextlib.suppress(Inapplicable):
+            found.append(_on_two_lines(part, steps, outlook, plan).delta(epsilon))
+    lows, highs = zip(*found, strict=True)
+    assert len(found) > 1
+    assert max(lows) <= min(highs)
+    assert min(high - low for low, high in found) < 1e-6 * max(highs)
+
+
+@rows(
+    ("rate", "sigma", "removes", "c"),
+    [(0.05, 900.0, True, 1e5), (0.05, 900.0, False, 1e5), (1e-4, 30.0, False, 1e6), (0.3, 1.0, True, 4.0)],
+)
+def test_the_second_bound_on_the_decay_holds(rate, sigma, removes, c):
+    loss = Loss(rate, sigma, removes)
+    tilted = loss.tilted(c)
+    times = np.array([1.0, 4.0, 10.0]) / math.sqrt(tilted.variance)
+    sign = 1 if removes else -1
+    with precision(200):
+        whole = integral(loss, flint.acb(sign * c + (1 if removes else 0))).real
+        for bound, time in zip(tilted.beyond(times), times, strict=True):
+            value = integral(loss, flint.acb(sign * c + (1 if removes else 0), sign * time))
+            assert abs(value) / whole <= flint.arb(float(bound)).exp()
+    assert tilted.beyond(times)[-1] < -1
+
+
+def one_step(rate, sigma, x):
+    """P[L > x] - e^x Q[L > x] of one step at any real x."""
+    share = (mpmath.exp(x) - 1) / rate + 1
+    if share <= 0:
+        return 1 - mpmath.exp(x)
+    y = sigma * mpmath.log(share) + 1 / (2 * sigma)
+    tail = [mpmath.erfc(place / mpmath.sqrt(2)) / 2 for place in (y, y - 1 / sigma)]
+    return (1 - rate) * tail[0] + rate * tail[1] - mpmath.exp(x) * tail[0]
+
+
+def two_steps(rate, sigma, epsilon):
+    """The delta of two steps: the mean over the first one of what the second one still has to reach."""
+    rate, sigma, epsilon = (mpmath.mpf(x) for x in (rate, sigma, epsilon))
+
+    def term(y):
+        ratio = 1 - rate + rate * mpmath.exp(y / sigma - 1 / (2 * sigma**2))
+        return mpmath.npdf(y) * ratio * one_step(rate, sigma, epsilon - mpmath.log(ratio))
+
+    # Where the second step may have any loss, the integrand is nearly broken.
+    share = (mpmath.exp(epsilon) / (1 - rate) - 1) / rate + 1
+    corner = sigma * mpmath.log(share) + 1 / (2 * sigma)
+    near = [corner + side * mpmath.mpf(2) ** -k for k in range(-1, 40) for side in (-1, 1)]
+    ends = sorted([*(mpmath.mpf(k) / 2 for k in range(-28, 92)), *near, corner])
+    return mpmath.quad(term, ends, maxdegree=5)
+
+
+@pytest.mark.slow
+@rows(
+    ("rate", "sigma", "delta"),
+    [
+        (0.05, 900.0, "1e-10"),
+        (3e-4, 0.3, "1e-20"),
+        (0.02, 0.2, "1e-5"),
+    ],
+)
+def test_two_steps_lie_between_the_bounds(rate, sigma, delta):
+    part = SubsampledGaussian(rate, sigma).characteristic()
+    low, high = epsilon_by_inversion([(part, 2)], Fraction(delta))
+    with mpmath.workdps(40):
+        target = mpmath.mpf(delta)
+        assert two_steps(rate, sigma, low) > target >= two_steps(rate, sigma, high)
+    assert high - low <= 1e-6 * high
+
+
+@rows(
+    ("rate", "sigma", "steps", "delta"),
+    [
+        (2.277e-5, 0.38824, 1456632, 8.79e-15),
+        (1.86e-5, 0.14, 390, 2.9e-15),
+        (9.45e-7, 2.79, 8 * 10**8, 5.4e-80),
+        (1e-4, 0.8, 200_000, 1e-10),
+        (1.0450822635495182e-06, 0.6255348246784423, 209487402, 5.0488e-8),
+    ],
+)
+def test_answers_are_narrow_where_jumps_are_rare(rate, sigma, steps, delta):
+    step = SubsampledGaussian(rate, sigma)
+    found = PrivacyLoss([[(step, steps)], [(step.reversed(), steps)]]).epsilon(delta)
+    assert found.upper - found.lower <= 1e-8 * found.upper
+
+
+def test_an_epsilon_of_0_is_certain_if_delta_is_above_the_total_variation_distance():
+    step = SubsampledGaussian(1.36e-7, 35.5)
+    assert PrivacyLoss([[(step, 21)], [(step.reversed(), 21)]]).epsilon(4.6e-8).upper == 0
+    assert PrivacyLoss([[(step, 21)], [(step.reversed(), 21)]]).epsilon(1e-12).lower > 0
