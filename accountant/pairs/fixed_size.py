@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import flint
 
+from dpproof.accountant.guarantees.gaussian import normal_tail
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.binomial import mass
 from dpproof.accountant.numbers.checks import whole
@@ -27,7 +28,13 @@ from dpproof.accountant.pairs.base import (
     within,
 )
 from dpproof.accountant.pairs.lattice import mixed
-from dpproof.accountant.pairs.subsampled import VisibleChoice, ends_after_sampling, loss_before_sampling
+from dpproof.accountant.pairs.outcomes import ProfileInArb, profile_of
+from dpproof.accountant.pairs.subsampled import (
+    VisibleChoice,
+    ends_after_sampling,
+    loss_before_sampling,
+    profile_after_sampling,
+)
 
 _ULP = 2.0**-52
 _BITS = 256
@@ -79,6 +86,12 @@ class FixedSize:
         p, p_error = _around((below.q, below.q_error), (above.p, above.p_error), lost)
         q, q_error = _around((below.p, below.p_error), (above.q, above.q_error), lost, first=True)
         return Cells(p, q, p_error, q_error, max(above.slack, below.slack), lost)
+
+    @property
+    def profile(self) -> ProfileInArb | None:
+        """The profile of a single step in Arb, if ``pair`` has one; otherwise None."""
+        inner = profile_of(self.pair)
+        return inner and profile_after_sampling(inner, exact(self.rate))
 
     def reversed(self) -> FixedSize:
         """Return the pair itself: both directions have the same privacy loss."""
@@ -267,6 +280,10 @@ class Everything:
         q[0] = 1.0
         return Cells(np.zeros(len(edges) + 1), q, 0.0, 0.0, 0.0, (1.0, 1.0))
 
+    def profile(self, epsilon: flint.arb) -> flint.arb:
+        """Return the delta at every epsilon, which is 1."""
+        return flint.arb(1)
+
     def reversed(self) -> Everything:
         """Return the pair itself."""
         return self
@@ -325,6 +342,19 @@ class ReplacedGaussian:
         p, p_error = mixed([(1 - q, *away), (q, *up)])
         other, q_error = mixed([(1 - q, *away), (q, *down)])
         return Cells(p, other, p_error, q_error, slack)
+
+    def profile(self, epsilon: flint.arb) -> flint.arb:
+        """Return an interval around the delta at ``epsilon`` >= 0 of a single step, at the current precision.
+
+        The loss is monotone in the output. It is above epsilon where the output, in deviations, is above s (epsilon/2 +
+        arsinh(k sinh(epsilon/2))). Here s is the ``noise_multiplier``, and k is as in ``_exponents``.
+        """
+        q, s = arb_of(exact(self.rate)), arb_of(exact(self.noise_multiplier))
+        factor = (1 - q) * (1 / (2 * s * s)).exp() / q
+        x = s * (epsilon / 2 + (factor * (epsilon / 2).sinh()).asinh())
+        middle, up, down = (normal_tail(x + place) for place in (0, -1 / s, 1 / s))
+        p, other = (1 - q) * middle + q * up, (1 - q) * middle + q * down
+        return (p - epsilon.exp() * other).max(flint.arb(0))
 
     def reversed(self) -> ReplacedGaussian:
         """Return the pair itself: reflecting the output exchanges P and Q."""

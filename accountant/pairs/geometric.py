@@ -9,6 +9,7 @@ from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.lattice import floored
+from dpproof.accountant.pairs.outcomes import Spaced, Support
 
 _BITS = 192
 _U = 2.0**-53
@@ -85,6 +86,19 @@ class Geometric:
         lowest = np.where((low <= 0) & (high >= 0), 1.0, 0.0)
         highest = np.where((low <= shift) & (high >= shift), math.exp(-shift * unit), 0.0)
         return np.asarray((inner + lowest + highest) / (1 + math.exp(-unit)))
+
+    @property
+    def support(self) -> Support:
+        """The number of different losses. They are equally spaced."""
+        return Support(self.shift + 1, spaced=True)
+
+    def outcomes(self) -> Spaced:
+        """Return the groups of ``cells`` at the current precision, group 0 first."""
+        unit = arb_of(1 / exact(self.scale))
+        share, inner = 1 / (1 + (-unit).exp()), -(-unit).expm1()
+        powers = [share * (-unit * k).exp() for k in range(self.shift + 1)]
+        masses = [powers[0], *(power * inner for power in powers[1:-1]), powers[-1]]
+        return Spaced(unit, self.shift, -2, masses)
 
     def reversed(self) -> Geometric:
         """Return the pair itself: reflecting the output exchanges P and Q."""

@@ -10,6 +10,7 @@ from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precisi
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.base import RAREST, Cells, Floats
 from dpproof.accountant.pairs.lattice import listed
+from dpproof.accountant.pairs.outcomes import Spaced, Support
 
 _BITS = 192
 _MOST_EPSILON = 600
@@ -57,6 +58,19 @@ class RandomisedResponse:
             rows = [(-end, other, truth), (0 * end, rest, rest), (end, truth, other)]
             losses, p, q = zip(*(row for row in rows if row[1] != 0), strict=True)
             return listed(edges, losses, p, q)
+
+    @property
+    def support(self) -> Support:
+        """The number of different losses. They are equally spaced."""
+        return Support(2 if self.categories == 2 else 3, spaced=True)
+
+    def outcomes(self) -> Spaced:
+        """Return the false answer, any answers of loss 0, and the true answer, at the current precision."""
+        unit = arb_of(exact(self.epsilon))
+        truth = 1 / (1 + (self.categories - 1) * (-unit).exp())
+        other = truth * (-unit).exp()
+        middle = [(self.categories - 2) * other] * (self.support.size - 2)
+        return Spaced(unit, -1, 2 - len(middle), [other, *middle, truth])
 
     def reversed(self) -> RandomisedResponse:
         """Return the pair itself: the two answers are exchanged."""

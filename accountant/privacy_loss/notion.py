@@ -10,6 +10,7 @@ docs/notes/loss_grid.md.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,10 +19,18 @@ from fractions import Fraction
 
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.guarantees.profile import Profile
+from dpproof.accountant.numbers.arithmetic import cached_property
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, precision
 from dpproof.accountant.numbers.inversion import check_least, first_step, neighbours
 from dpproof.accountant.pairs.base import DominatingPair
+from dpproof.accountant.pairs.outcomes import (
+    FEW_OUTCOMES,
+    MANY_OUTCOMES,
+    ProfileInArb,
+    finite_profile,
+    profile_of,
+)
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
 from dpproof.accountant.privacy_loss.saddle import (
     Contour,
@@ -35,7 +44,14 @@ from dpproof.accountant.privacy_loss.saddle import (
     saddle_for_delta,
     saddle_for_epsilon,
 )
-from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair, infinite_mass, largest_loss
+from dpproof.accountant.privacy_loss.single import (
+    delta_in_closed_form,
+    delta_of_pair,
+    epsilon_in_closed_form,
+    epsilon_of_pair,
+    infinite_mass,
+    largest_loss,
+)
 
 _FLATTEST = 0.25
 """The smallest distance between the line and the pole at 0, in units of 1 over the loss's standard deviation."""
@@ -147,18 +163,23 @@ class PrivacyLoss(Profile):
             raise ValueError("alternatives ([]) must hold at least one composition")
         object.__setattr__(self, "_merged", tuple(_merge(parts) for parts in self.alternatives))
 
+    @cached_property
+    def _closed(self) -> tuple[ProfileInArb | None, ...]:
+        """The profile of each alternative in Arb, if it has a closed form or few outcomes; otherwise None."""
+        return tuple(_closed_form(parts) for parts in self._merged)
+
     def _delta_at(self, point: Fraction) -> Bound:
-        return self._largest(lambda parts: _delta(parts, point))
+        return self._largest(lambda parts, closed: _delta(parts, closed, point))
 
     def _epsilon_at(self, target: Fraction) -> Bound:
         if target > 0:
             check_least(target)
         if any(infinite_mass(parts)[0] > target for parts in self._merged):
             return Bound(math.inf, math.inf)
-        return self._largest(lambda parts: _epsilon(parts, target))
+        return self._largest(lambda parts, closed: _epsilon(parts, closed, target))
 
-    def _largest(self, ask: Callable[[Composition], Ends]) -> Bound:
-        ends = [ask(parts) for parts in self._merged]
+    def _largest(self, ask: Callable[[Composition, ProfileInArb | None], Ends]) -> Bound:
+        ends = [ask(*one) for one in zip(self._merged, self._closed, strict=True)]
         return Bound(max(low for low, _ in ends), max(high for _, high in ends))
 
 
@@ -172,7 +193,12 @@ def _merge(parts: Composition) -> tuple[tuple[DominatingPair, int], ...]:
     return tuple((pair, count) for pair, count in counts.items() if count)
 
 
-def _delta(parts: Composition, epsilon: Fraction) -> Ends:
+def _closed_form(parts: Composition) -> ProfileInArb | None:
+    only = _only(parts)
+    return finite_profile(parts, FEW_OUTCOMES) if only is None else profile_of(only)
+
+
+def _delta(parts: Composition, closed: ProfileInArb | None, epsilon: Fraction) -> Ends:
     if not parts:
         return 0.0, 0.0
     if epsilon >= largest_loss(parts)[1]:
@@ -180,18 +206,21 @@ def _delta(parts: Composition, epsilon: Fraction) -> Ends:
     if (gaussian := _as_one_gaussian(parts)) is not None:
         found = gaussian.delta(epsilon)
         return found.lower, found.upper
+    if closed is not None:
+        return delta_in_closed_form(closed, epsilon)
     if epsilon > _FARTHEST:
-        return 0.0, _delta(parts, _FARTHEST)[1]
+        return 0.0, _delta(parts, closed, _FARTHEST)[1]
     if (only := _only(parts)) is not None:
         return delta_of_pair(only, epsilon)
     return _first_route(
         lambda: delta_by_inversion(_characteristics(parts), epsilon),
         lambda: delta_by_grid(parts, epsilon),
+        lambda: delta_in_closed_form(_by_many_outcomes(parts), epsilon),
         lambda: coarse_delta(parts, _characteristics(parts), epsilon),
     )
 
 
-def _epsilon(parts: Composition, delta: Fraction) -> Ends:
+def _epsilon(parts: Composition, closed: ProfileInArb | None, delta: Fraction) -> Ends:
     if not parts:
         return 0.0, 0.0
     most = largest_loss(parts) if infinite_mass(parts)[1] <= delta else (0.0, math.inf)
@@ -202,7 +231,10 @@ def _epsilon(parts: Composition, delta: Fraction) -> Ends:
     if (gaussian := _as_one_gaussian(parts)) is not None:
         found = gaussian.epsilon(delta)
         return found.lower, found.upper
-    low, high = _epsilon_by_routes(parts, delta)
+    if closed is not None:
+        low, high = epsilon_in_closed_form(closed, delta)
+    else:
+        low, high = _epsilon_by_routes(parts, delta)
     return min(low, most[1]), min(high, most[1])
 
 
@@ -212,6 +244,7 @@ def _epsilon_by_routes(parts: Composition, delta: Fraction) -> Ends:
     return _first_route(
         lambda: epsilon_by_inversion(_characteristics(parts), delta),
         lambda: epsilon_by_grid(parts, delta),
+        lambda: epsilon_in_closed_form(_by_many_outcomes(parts), delta),
         lambda: coarse_epsilon(parts, _characteristics(parts), delta),
     )
 
@@ -232,18 +265,26 @@ def _only(parts: Composition) -> DominatingPair | None:
     return pair if count == 1 and not others else None
 
 
-def _first_route(inversion: Callable[[], Ends], grid: Callable[[], Ends], coarse: Callable[[], Ends]) -> Ends:
-    """Return the first answer that exists: by inversion, by the grid, or coarse if the grid would be too large."""
+def _by_many_outcomes(parts: Composition) -> ProfileInArb:
+    if (found := finite_profile(parts, MANY_OUTCOMES)) is None:
+        raise Inapplicable("the composition has too many outcomes to list them")
+    return found
+
+
+def _first_route(
+    inversion: Callable[[], Ends], grid: Callable[[], Ends], *others: Callable[[], Ends]
+) -> Ends:
+    """Return the first answer that exists: by inversion, by the grid, or by ``others`` if the grid is too large."""
     try:
         return inversion()
     except Inapplicable:
         try:
             return grid()
         except MemoryError as too_large:
-            try:
-                return coarse()
-            except Inapplicable:
-                raise too_large from None
+            for other in others:
+                with contextlib.suppress(Inapplicable):
+                    return other()
+            raise too_large
 
 
 def _characteristics(parts: Composition) -> Parts:
