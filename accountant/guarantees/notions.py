@@ -16,28 +16,28 @@ from functools import partial
 import flint
 
 from dpproof.accountant.guarantees.conversion import OPTIMAL, Conversion, Curve, convert, least_epsilon
-from dpproof.accountant.guarantees.gaussian import gaussian_delta, gaussian_mu, normal_quantile, normal_tail
+from dpproof.accountant.guarantees.gaussian import (
+    gaussian_delta_of_square,
+    gaussian_mu,
+    normal_quantile,
+    normal_tail,
+)
 from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.guarantees.profile import Ends, Profile, ends_of, greatest
 from dpproof.accountant.numbers.bounds import Bound, exactly
-from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.enclosures import (
+    Number,
+    arb_of,
+    bound_of,
+    exact,
+    precision,
+    round_down,
+    round_up,
+)
 from dpproof.accountant.numbers.inversion import below, bracket, neighbours_of, refined
 
 _BITS, _FINE = 192, 1e-7
 _MOST_ROUTES = 16
-_Curve = Callable[[Fraction, Fraction], flint.arb]
-"""A function from (parameter, epsilon) to delta, increasing in the parameter and decreasing in epsilon."""
-
-
-def _profile_bound(profile: _Curve, ends: tuple[Fraction, Fraction], point: Fraction) -> Bound:
-    low, high = (refined(partial(profile, end, point)) for end in ends)
-    return Bound(max(round_down(low), 0.0), min(round_up(high), 1.0))
-
-
-def _inverse_bound(profile: _Curve, ends: tuple[Fraction, Fraction], target: Fraction) -> Bound:
-    low = bracket(lambda epsilon: profile(ends[0], epsilon), target)
-    high = low if ends[0] == ends[1] else bracket(lambda epsilon: profile(ends[1], epsilon), target)
-    return Bound(low[0], high[1])
 
 
 @dataclass(frozen=True)
@@ -152,19 +152,49 @@ class GaussianDP(Profile):
 
     >>> GaussianDP(1.0).delta(1.0).upper
     0.126937
+
+    Raises:
+        ValueError: for a mu below 0, or if no number in ``mu`` has the given ``square``.
     """
 
     mu: Number | Bound
+    square: Fraction | None = field(default=None, repr=False)
+    """The exact square of mu, if it is known. In this case ``mu`` only encloses its root."""
 
     def __post_init__(self) -> None:
-        ends_of(self.mu, "mu")
+        low, high = ends_of(self.mu, "mu")
+        if self.square is not None and not low**2 <= self.square <= high**2:
+            raise ValueError(f"square ({self.square!r}) must be the square of mu ({self.mu!r})")
+
+    @classmethod
+    def of_square(cls, square: Fraction) -> GaussianDP:
+        """Return mu-Gaussian DP for the mu with a given ``square``, without rounding mu.
+
+        Delta amplifies a rounding of mu if mu is large: log(delta) changes by up to mu^2 times its relative error.
+
+        >>> GaussianDP.of_square(Fraction(2)).delta(1).upper
+        0.246085
+        """
+        with precision(_BITS):
+            return cls(bound_of(arb_of(square).sqrt()), square)
+
+    @property
+    def squares(self) -> tuple[Fraction, Fraction]:
+        """The smallest and the largest possible square of mu."""
+        if self.square is not None:
+            return self.square, self.square
+        low, high = ends_of(self.mu, "mu")
+        return low**2, high**2
 
     def _delta_at(self, point: Fraction) -> Bound:
         """Bounds on delta, accurate in relative terms down to delta = 1e-300 and beyond."""
-        return _profile_bound(gaussian_delta, ends_of(self.mu, "mu"), point)
+        low, high = (gaussian_delta_of_square(square, point) for square in self.squares)
+        return Bound(max(round_down(low), 0.0), min(round_up(high), 1.0))
 
     def _epsilon_at(self, target: Fraction) -> Bound:
-        return _inverse_bound(gaussian_delta, ends_of(self.mu, "mu"), target)
+        squares = dict.fromkeys(self.squares)
+        found = [bracket(partial(gaussian_delta_of_square, square), target) for square in squares]
+        return Bound(found[0][0], found[-1][1])
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
         """Return bounds on the trade-off function at ``alpha``, Phi(Phi^-1(1 - alpha) - mu).
@@ -173,7 +203,7 @@ class GaussianDP(Profile):
         """
         if alpha == 0:
             return flint.arb(1), flint.arb(1)
-        low, high = (arb_of(end) for end in ends_of(self.mu, "mu"))
+        low, high = (arb_of(square).sqrt() for square in self.squares)
         z = normal_quantile(alpha)
         return normal_tail(high - z), normal_tail(low - z)
 

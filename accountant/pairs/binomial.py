@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import flint
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import cached_property, np
@@ -14,7 +15,6 @@ from dpproof.accountant.numbers.enclosures import (
     Number,
     arb_of,
     exact,
-    log_of,
     precision,
     round_down,
     round_up,
@@ -152,22 +152,31 @@ class ShiftedBinomial:
 def _outcomes(trials: int, share: Fraction, first: Fraction, second: Fraction) -> Listed:
     """Return the outcomes of Binomial(trials, share) plus a bit, 1 with probability ``first`` or ``second``.
 
-    The noise's masses b(k) and b(k - 1) are as (trials + 1 - k) share to k (1 - share).
+    The noise's masses b(k) and b(k - 1) are as (trials + 1 - k) share to k (1 - share). All ratios are
+    computed from integers.
     """
-    losses, masses, infinite = [], [], arb_of(Fraction(0))
-    noise = [mass(trials, share, 0)]
-    for k in range(trials):
-        noise.append(noise[-1] * arb_of((trials - k) * share / ((k + 1) * (1 - share))))
+    heads, tails = share.numerator, share.denominator - share.numerator
+    whole = math.lcm(first.denominator, second.denominator)
+    bits = [int(bit * whole) for bit in (first, second)]
+    losses, masses, infinite = [], [], flint.arb(0)
+    noise = mass(trials, share, 0)
     for k in range(trials + 2):
-        stays, goes = (trials + 1 - k) * share, k * (1 - share)
-        p, q = ((1 - bit) * stays + bit * goes for bit in (first, second))
-        one = arb_of(p / stays) * noise[k] if stays else arb_of(first) * noise[trials]
+        stays, goes = (trials + 1 - k) * heads, k * tails
+        p, q = ((whole - bit) * stays + bit * goes for bit in bits)
+        one = noise * p / (whole * stays) if stays else noise * bits[0] / whole
         if q == 0:
             infinite += one
         elif p:
-            losses.append(log_of(p / q))
+            losses.append(_log_ratio(p, q))
             masses.append(one)
+        if k < trials:
+            noise = noise * (stays - heads) / (goes + tails)
     return Listed(losses, masses, infinite)
+
+
+def _log_ratio(p: int, q: int) -> flint.arb:
+    """Return log(p/q), with full relative accuracy near 0 too."""
+    return (flint.arb(p - q) / q).log1p() if 2 * abs(p - q) < q else (flint.arb(p) / q).log()
 
 
 def _log_odds(share: Fraction) -> float:

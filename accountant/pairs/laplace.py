@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import flint
 
@@ -38,6 +39,7 @@ class Laplace:
     def __post_init__(self) -> None:
         if not 1 <= exact(self.scale, "scale") * _WIDEST <= _WIDEST**2:
             raise ValueError(f"scale ({self.scale!r}) must be from 1e-290 to 1e290")
+        object.__setattr__(self, "scale", _short(exact(self.scale)))
 
     @property
     def lattice(self) -> float:
@@ -83,3 +85,8 @@ class Laplace:
     def characteristic(self) -> Characteristic | None:
         """Return None: the moment-generating function does not decay, so composition uses a grid of losses."""
         return None
+
+
+def _short(number: Fraction) -> float | Fraction:
+    """Return the double that the number equals, or the number itself if there is none."""
+    return float(number) if Fraction(float(number)) == number else number

@@ -21,7 +21,6 @@ from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import cached_property
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import arb_of, bound_of, precision
 from dpproof.accountant.numbers.inversion import check_least, first_step, neighbours
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.outcomes import (
@@ -32,6 +31,7 @@ from dpproof.accountant.pairs.outcomes import (
     profile_of,
 )
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
+from dpproof.accountant.privacy_loss.grid import StepTooSmallError
 from dpproof.accountant.privacy_loss.saddle import (
     Contour,
     Inapplicable,
@@ -133,7 +133,8 @@ Ends = tuple[float, float]
 Composition = Sequence[tuple[DominatingPair, int]]
 """Dominating pairs in one direction, each with the number of times it is composed."""
 _FARTHEST = Fraction(10**12)
-_BITS = 192
+_WIDE = 1e-4
+"""The relative width of a grid's answer beyond which another route is tried."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,8 @@ class PrivacyLoss(Profile):
     def __post_init__(self) -> None:
         if not self.alternatives:
             raise ValueError("alternatives ([]) must hold at least one composition")
-        object.__setattr__(self, "_merged", tuple(_merge(parts) for parts in self.alternatives))
+        merged = dict.fromkeys(_merge(parts) for parts in self.alternatives)
+        object.__setattr__(self, "_merged", tuple(merged))
 
     @cached_property
     def _closed(self) -> tuple[ProfileInArb | None, ...]:
@@ -194,6 +196,8 @@ def _merge(parts: Composition) -> tuple[tuple[DominatingPair, int], ...]:
 
 
 def _closed_form(parts: Composition) -> ProfileInArb | None:
+    if not parts:
+        return None
     only = _only(parts)
     return finite_profile(parts, FEW_OUTCOMES) if only is None else profile_of(only)
 
@@ -255,8 +259,7 @@ def _as_one_gaussian(parts: Composition) -> GaussianDP | None:
     known = [square * count for square, count in squares if square is not None]
     if len(known) < len(squares):
         return None
-    with precision(_BITS):
-        return GaussianDP(bound_of(arb_of(sum(known, Fraction(0))).sqrt()))
+    return GaussianDP.of_square(sum(known, Fraction(0)))
 
 
 def _only(parts: Composition) -> DominatingPair | None:
@@ -271,20 +274,27 @@ def _by_many_outcomes(parts: Composition) -> ProfileInArb:
     return found
 
 
-def _first_route(
-    inversion: Callable[[], Ends], grid: Callable[[], Ends], *others: Callable[[], Ends]
-) -> Ends:
-    """Return the first answer that exists: by inversion, by the grid, or by ``others`` if the grid is too large."""
-    try:
+_Route = Callable[[], Ends]
+
+
+def _first_route(inversion: _Route, grid: _Route, many: _Route, coarse: _Route) -> Ends:
+    """Return the first answer that exists: by inversion, by the grid, by many outcomes, or a coarse one.
+
+    Many outcomes are also listed if the grid's answer is wide.
+    """
+    with contextlib.suppress(Inapplicable):
         return inversion()
-    except Inapplicable:
-        try:
-            return grid()
-        except MemoryError as too_large:
-            for other in others:
-                with contextlib.suppress(Inapplicable):
-                    return other()
-            raise too_large
+    try:
+        low, high = grid()
+    except (MemoryError, StepTooSmallError) as failed:
+        for other in (many, coarse):
+            with contextlib.suppress(Inapplicable):
+                return other()
+        raise failed
+    if low < (1 - _WIDE) * high:
+        with contextlib.suppress(Inapplicable):
+            return many()
+    return low, high
 
 
 def _characteristics(parts: Composition) -> Parts:

@@ -428,7 +428,6 @@ def test_a_list_of_branches_is_as_good_as_a_tuple() -> None:
         (lambda: FixedSize("x", 0.1), "pair"),
         (lambda: VisibleChoice(((1, "x"),)), "pair"),
         (lambda: FixedSize(BoundedRange(1), Fraction(1, 10**400)), "rate"),
-        (lambda: Laplace("0.7"), "scale"),
         (lambda: Laplace(True), "scale"),
         (lambda: BoundedRange(601), "epsilon"),
         (lambda: BoundedRange("1e-301"), "epsilon"),
