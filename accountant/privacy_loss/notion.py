@@ -205,7 +205,7 @@ def _closed_form(parts: Composition) -> ProfileInArb | None:
 def _delta(parts: Composition, closed: ProfileInArb | None, epsilon: Fraction) -> Ends:
     if not parts:
         return 0.0, 0.0
-    if epsilon >= largest_loss(parts)[1]:
+    if epsilon >= largest_loss(parts)[1] and (closed is None or infinite_mass(parts)[1] == 0):
         return infinite_mass(parts)
     if (gaussian := _as_one_gaussian(parts)) is not None:
         found = gaussian.delta(epsilon)
