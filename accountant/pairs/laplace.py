@@ -38,7 +38,7 @@ class Laplace:
 
     def __post_init__(self) -> None:
         if not 1 <= exact(self.scale, "scale") * _WIDEST <= _WIDEST**2:
-            raise ValueError(f"scale ({self.scale!r}) must be from 1e-290 to 1e290")
+            raise ValueError(f"scale ({_short(exact(self.scale))}) must be from 1e-290 to 1e290")
         object.__setattr__(self, "scale", _short(exact(self.scale)))
 
     @property

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
-from math import comb
+from math import ceil, comb, fsum, sqrt
 from typing import NamedTuple, Protocol, cast
 
 import flint
@@ -23,7 +23,7 @@ from dpproof.accountant.pairs.base import DominatingPair
 FEW_OUTCOMES = 2**12
 """Compositions of at most this many outcomes are listed at once, because this takes less time than a grid."""
 MANY_OUTCOMES = 10**5
-"""Compositions of at most this many outcomes are listed if the grid of losses would be too large."""
+"""Compositions of about this many likely outcomes are listed if the grid of losses is too large or too coarse."""
 Parts = Sequence[tuple[DominatingPair, int]]
 """Dominating pairs, each with the number of times it is composed."""
 ProfileInArb = Callable[[flint.arb], flint.arb]
@@ -96,9 +96,27 @@ class Spaced:
         return [self.unit * (self.first + k * self.stride) for k in range(len(self.masses))]
 
     def power(self, count: int) -> Spaced:
-        """Return the outcomes of ``count`` compositions: the coefficients of a power of a polynomial."""
-        masses = (flint.arb_poly(list(self.masses)) ** count).coeffs()
-        return Spaced(self.unit, count * self.first, self.stride, masses, _any(self.infinite, count))
+        """Return the likely outcomes of ``count`` compositions, by repeated squaring."""
+        found = self
+        for bit in f"{count:b}"[1:]:
+            found = found._times(found)
+            if bit == "1":
+                found = found._times(self)
+        return found
+
+    def _times(self, other: Spaced) -> Spaced:
+        """Return the likely outcomes of two independent laws: the coefficients of a product of polynomials."""
+        masses = (flint.arb_poly(list(self.masses)) * flint.arb_poly(list(other.masses))).coeffs()
+        low, below = _unlikely(masses)
+        high, above = _unlikely(masses[: low - 1 if low else None : -1])
+        lost = (below + above).union(flint.arb(0))
+        return Spaced(
+            self.unit,
+            self.first + other.first + low * self.stride,
+            self.stride,
+            masses[low : len(masses) - high],
+            _either(self.infinite, other.infinite) + lost,
+        )
 
 
 @dataclass(frozen=True)
@@ -158,6 +176,24 @@ def _added(one: _Row, other: _Row) -> _Row:
     return one[0] + other[0], one[1] * other[1]
 
 
+_UNLIKELY = flint.arb(2) ** -1300
+"""Outcomes at both ends of a law are left out while their total probability is below this number."""
+
+
+def _unlikely(masses: Sequence[flint.arb]) -> tuple[int, flint.arb]:
+    """Return how many of the first ``masses`` are unlikely together, and their sum. At least one mass is kept."""
+    count, total = 0, flint.arb(0)
+    while count < len(masses) - 1 and total + masses[count] < _UNLIKELY:
+        total += masses[count]
+        count += 1
+    return count, total
+
+
+def _either(one: flint.arb, other: flint.arb) -> flint.arb:
+    """Return the probability that at least one of two independent events happens."""
+    return one + other - one * other
+
+
 def _any(chance: flint.arb, count: int) -> flint.arb:
     """Return the probability that an event of probability ``chance`` happens at least once in ``count`` trials."""
     return chance if count == 1 else -(count * (-chance).log1p()).expm1()
@@ -167,14 +203,14 @@ def _both(one: Outcomes, other: Outcomes) -> Outcomes:
     """Return the outcomes of two independent pairs together."""
     rows = product(*(zip(law.losses, law.masses, strict=True) for law in (one, other)))
     losses, masses = zip(*(_added(*row) for row in rows), strict=True)
-    return Listed(losses, masses, one.infinite + other.infinite - one.infinite * other.infinite)
+    return Listed(losses, masses, _either(one.infinite, other.infinite))
 
 
 class _FinitePair(DominatingPair, Protocol):
     """A dominating pair that lists its outcomes."""
 
     @property
-    def support(self) -> Support | None: ...
+    def support(self) -> Support: ...
 
     def outcomes(self) -> Outcomes: ...
 
@@ -246,15 +282,40 @@ def finite_profile(parts: Parts, most: int) -> FiniteProfile | None:
     >>> with precision(128): float(found(flint.arb(100)))
     1.01947e-07
     """
+    return _profile(parts, most, lambda pair, count: pair.support.composed(count))
+
+
+def likely_profile(parts: Parts, most: int) -> FiniteProfile | None:
+    """Return ``finite_profile`` for at most about ``most`` likely outcomes.
+
+    It takes more time than a grid of losses.
+    """
+    return _profile(parts, most, _likely)
+
+
+def _profile(parts: Parts, most: int, size: Callable[[_FinitePair, int], int]) -> FiniteProfile | None:
     total = 1
     for pair, count in parts:
-        support: Support | None = getattr(pair, "support", None)
-        if support is None:
+        if getattr(pair, "support", None) is None:
             return None
-        total *= support.composed(count)
+        total *= size(cast(_FinitePair, pair), count)
         if total > most:
             return None
-    return FiniteProfile(parts)
+    return FiniteProfile(parts) if parts else None
+
+
+def _likely(pair: _FinitePair, count: int) -> int:
+    """Return roughly the number of outcomes of ``count`` compositions that are not left out as unlikely.
+
+    If their losses are equally spaced, the likely ones are within 43 standard deviations.
+    """
+    support = pair.support
+    if not support.spaced or support.size > FEW_OUTCOMES:
+        return support.composed(count)
+    masses = [float(mass) for mass in pair.outcomes().masses]
+    mean = fsum(k * mass for k, mass in enumerate(masses))
+    variance = fsum((k - mean) ** 2 * mass for k, mass in enumerate(masses))
+    return min(support.composed(count), support.size + ceil(86 * sqrt(count * variance)))
 
 
 def profile_of(pair: DominatingPair) -> ProfileInArb | None:

@@ -28,6 +28,7 @@ from dpproof.accountant.pairs.outcomes import (
     MANY_OUTCOMES,
     ProfileInArb,
     finite_profile,
+    likely_profile,
     profile_of,
 )
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
@@ -269,7 +270,7 @@ def _only(parts: Composition) -> DominatingPair | None:
 
 
 def _by_many_outcomes(parts: Composition) -> ProfileInArb:
-    if (found := finite_profile(parts, MANY_OUTCOMES)) is None:
+    if (found := likely_profile(parts, MANY_OUTCOMES)) is None:
         raise Inapplicable("the composition has too many outcomes to list them")
     return found
 

@@ -175,8 +175,9 @@ def plan(
         aim = _aim(guide, steepest, epsilon, delta, small)
         tilt, low, high, slopes = best_tilt(aim, small)
         step = math.sqrt(8 * accuracy / (float(guide.counts.sum()) * aim.saddle * (aim.saddle + 1)))
-        step = max(step, spacing)
         longest = max(high - low, float((aim.highs - aim.lows).sum()) / 2, 1e-12 * (1 + abs(high)))
+        if aligned := longest <= points * spacing:
+            step = max(step, spacing)
         excess = longest / (step * points)
         if excess <= 1.01 or accuracy >= 1e-3:
             break
@@ -187,7 +188,7 @@ def plan(
             f"A grid of {points} points is too small. An accuracy of {accuracy:.0e} needs about {needed} points."
         )
     size = 2 ** min(max(round(math.log2(longest / step)), 14), round(math.log2(points)))
-    step, origins = _aligned(longest / (size - 16), parts, spacing)
+    step, origins = _aligned(longest / (size - 16), parts, spacing if aligned else 0.0)
     size = 1 << math.ceil(math.log2((high - low) / step + 8))
     moved = float(np.dot(guide.counts, origins))
     first = math.floor((low - moved) / step) - 1
