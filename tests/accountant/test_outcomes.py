@@ -192,22 +192,18 @@ def test_losses_that_are_close_in_double_precision_are_kept_apart():
 
 @rows("leak", ["0", "1/1000"])
 def test_unlikely_outcomes_are_left_out_with_their_probability(leak):
-    """Of 4,001 outcomes, those beyond 43 deviations are left out. The truth is the sum of all binomial terms."""
-    count, lost = 4000, Fraction(leak)
-    p, q = (1 - lost) * Fraction(3, 4), Fraction(1, 4)
-    pair = Atoms([p, 1 - lost - p, lost], [q, 1 - q, 0])
-    pair = pair if lost else truthful_response("3/4")
+    """Of 2,001 outcomes, those beyond 43 deviations are left out. The truth is the sum of all binomial terms."""
+    count, lost = 2000, Fraction(leak)
+    p, q = (1 - lost) * Fraction(3, 4), (1 - lost) * Fraction(1, 4)
+    pair = Atoms([p, q, lost, 0], [q, p, 0, lost])
     with mpmath.workdps(60):
-        up, down = mpmath.log(number(p / q)), mpmath.log(number((1 - lost - p) / (1 - q)))
+        unit, one, two = mpmath.log(3), number(p), number(q)
         infinite = 1 - (1 - number(lost)) ** count
         terms = [
-            (
-                k * up + (count - k) * down,
-                mpmath.binomial(count, k) * number(p) ** k * number(1 - lost - p) ** (count - k),
-            )
+            (unit * (2 * k - count), mpmath.binomial(count, k) * one**k * two ** (count - k))
             for k in range(count + 1)
         ]
-        for epsilon in (0, 1000, 2197, 2400, 3000):
+        for epsilon in (0, 500, 1098, 1200, 1500):
             exact = infinite + mpmath.fsum(
                 m * (1 - mpmath.exp(epsilon - loss)) for loss, m in terms if loss > epsilon
             )
