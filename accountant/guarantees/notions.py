@@ -170,7 +170,7 @@ class GaussianDP(Profile):
     def of_square(cls, square: Fraction) -> GaussianDP:
         """Return mu-Gaussian DP for the mu with a given ``square``, without rounding mu.
 
-        Delta amplifies a rounding of mu if mu is large: log(delta) changes by up to mu^2 times its relative error.
+        If mu is rounded, a delta near 1/2 changes by about mu times the relative error of mu.
 
         >>> GaussianDP.of_square(Fraction(2)).delta(1).upper
         0.246085

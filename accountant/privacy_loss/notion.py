@@ -33,6 +33,7 @@ from dpproof.accountant.pairs.outcomes import (
 )
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
 from dpproof.accountant.privacy_loss.grid import StepTooSmallError
+from dpproof.accountant.privacy_loss.planning import GridTooLargeError
 from dpproof.accountant.privacy_loss.saddle import (
     Contour,
     Inapplicable,
@@ -286,8 +287,8 @@ def _first_route(inversion: _Route, grid: _Route, many: _Route, coarse: _Route) 
     with contextlib.suppress(Inapplicable):
         return inversion()
     try:
-        low, high = grid()
-    except (MemoryError, StepTooSmallError) as failed:
+        low, high = _on_grid(grid)
+    except GridTooLargeError as failed:
         for other in (many, coarse):
             with contextlib.suppress(Inapplicable):
                 return other()
@@ -296,6 +297,15 @@ def _first_route(inversion: _Route, grid: _Route, many: _Route, coarse: _Route) 
         with contextlib.suppress(Inapplicable):
             return many()
     return low, high
+
+
+def _on_grid(grid: _Route) -> Ends:
+    try:
+        return grid()
+    except StepTooSmallError as error:
+        raise GridTooLargeError(
+            "The privacy losses are too large for a grid in double precision. Ask for delta 0, or use more noise."
+        ) from error
 
 
 def _characteristics(parts: Composition) -> Parts:

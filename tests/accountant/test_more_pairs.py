@@ -611,7 +611,7 @@ def test_cells_are_laws_whose_losses_lie_in_their_cells(pair: DominatingPair, pl
         (lambda: DiscreteGaussian(1, True), "shift"),
         (lambda: DiscreteGaussian("1e-12"), "variance"),
         (lambda: Geometric(-1), "scale"),
-        (lambda: Geometric("1/1000", 1), "scale"),
+        (lambda: Geometric("1e-13", 1), "scale"),
         (lambda: ShiftedBinomial(0, 0.5), "trials"),
         (lambda: ShiftedBinomial(10, 1), "probability"),
         (lambda: ShiftedBinomial(10**14, 0.5), "trials"),

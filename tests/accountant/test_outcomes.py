@@ -78,6 +78,8 @@ CASES = {
     "geometric, large": [(lambda: Geometric(10**280, 2), lambda: geometric(10**280, 2), 3)],
     "response": [(lambda: truthful_response("0.9999994", 5), lambda: truthful("0.9999994", 5), 4)],
     "response, epsilon": [(lambda: RandomisedResponse(600, 2), lambda: response(600, 2), 5)],
+    "response, huge": [(lambda: RandomisedResponse(10**12, 3), lambda: response(10**12, 3), 2)],
+    "geometric, huge": [(lambda: Geometric("1e-9", 2), lambda: geometric("1e-9", 2), 4)],
     "response, tiny": [(lambda: RandomisedResponse("1e-200", 4), lambda: response("1e-200", 4), 4)],
     "discrete Gaussian": [(lambda: DiscreteGaussian("0.09"), lambda: discrete_gaussian("0.09", 1), 2)],
     "discrete Gaussian, shift": [(lambda: DiscreteGaussian("0.8", 3), lambda: discrete_gaussian("0.8", 3), 1)],
