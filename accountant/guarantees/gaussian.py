@@ -61,7 +61,7 @@ def gaussian_delta_of_square(square: Fraction, epsilon: Fraction) -> flint.arb:
     """Return ``gaussian_delta`` at the mu with this ``square``, which may be a root that no fraction equals.
 
     >>> float(gaussian_delta_of_square(Fraction(2), Fraction(1)))
-    0.246085
+    0.286208
     """
     return refined(lambda: _profile(arb_of(square).sqrt(), arb_of(epsilon))) if square else flint.arb(0)
 

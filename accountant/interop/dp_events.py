@@ -22,11 +22,12 @@ from dpproof.accountant.guarantees.profile import Enclosed, Profile, ends_of
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.atoms import dominating_pair
 from dpproof.accountant.pairs.base import DominatingPair
-from dpproof.accountant.pairs.fixed_size import Everything, ReplacedGaussian, without_replacement
+from dpproof.accountant.pairs.fixed_size import Everything, without_replacement
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.geometric import Geometric
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.randomised_response import truthful_response
+from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.pairs.subsampled import Subsampled, visible_coin
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 

@@ -21,9 +21,9 @@ from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.noise import gaussian
-from dpproof.accountant.pairs.fixed_size import ReplacedGaussian
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
+from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.privacy_loss.notion import composed
 
 

@@ -279,8 +279,8 @@ def finite_profile(parts: Parts, most: int) -> FiniteProfile | None:
     >>> from dpproof.accountant.pairs.geometric import Geometric
     >>> from dpproof.accountant.numbers.enclosures import precision
     >>> found = finite_profile([(Geometric("0.0572", 2), 4)], most=9)
-    >>> with precision(128): float(found(flint.arb(100)))
-    1.01947e-07
+    >>> with precision(128): float(found(flint.arb(139)))
+    0.576897
     """
     return _profile(parts, most, lambda pair, count: pair.support.composed(count))
 

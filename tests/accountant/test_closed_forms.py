@@ -17,13 +17,13 @@ from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
 from dpproof.accountant.pairs.fixed_size import (
     Everything,
     FixedSize,
-    ReplacedGaussian,
     with_replacement,
     without_replacement,
 )
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.geometric import Geometric
 from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.pairs.subsampled import Nothing, Subsampled, VisibleChoice
 from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.privacy_loss.notion import composed

@@ -18,13 +18,14 @@ from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.binomial import ShiftedBinomial, ShuffledBinary
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
-from dpproof.accountant.pairs.fixed_size import Everything, FixedSize, ReplacedGaussian, with_replacement
+from dpproof.accountant.pairs.fixed_size import Everything, FixedSize, with_replacement
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
 from dpproof.accountant.pairs.geometric import Geometric
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.lattice import charged, mixed
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse
+from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.pairs.staircase import Staircase
 from dpproof.accountant.pairs.subsampled import Nothing, Subsampled, VisibleChoice, visible_coin
 from dpproof.accountant.pairs.unequal_gaussians import SphericalGaussians, UnequalGaussians
