@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import cast
 
 import flint
 import numpy as np
@@ -151,10 +150,12 @@ class Atoms:
 
         The result is None if a ratio is no power of ``_base``.
         """
-        powers = [_power_of(self._base, ratio) for ratio in self._finite]
-        if None in powers:
-            return None
-        masses = dict(zip(cast("list[int]", powers), self._finite.values(), strict=True))
+        masses: dict[int, Fraction] = {}
+        base = self._base
+        for ratio, mass in self._finite.items():
+            if (power := _power_of(base, ratio)) is None:
+                return None
+            masses[power] = mass
         first, *others = masses
         stride = math.gcd(*(power - first for power in others)) if others else 1
         return {k: masses.get(k, Fraction(0)) for k in range(first, max(masses) + 1, stride)}
@@ -201,13 +202,13 @@ def _loss(p: Fraction, q: Fraction) -> float:
 
 def _power_of(base: Fraction, ratio: Fraction) -> int | None:
     """Return the k from -_MOST_POWER to _MOST_POWER with ratio = base^k; None if there is none."""
-    unit, sign = base, 1 if ratio > 1 else -1
-    found, size = 1, max(ratio, 1 / ratio)
-    if size == 1:
+    if ratio == 1:
         return 0
-    while unit < size and found < _MOST_POWER:
-        unit, found = unit * base, found + 1
-    return sign * found if unit == size else None
+    unit, whole = _loss(base, Fraction(1)), _loss(ratio, Fraction(1))
+    if unit == 0 or not abs(whole) <= _MOST_POWER * unit:
+        return None
+    power = round(whole / unit)
+    return power if base**power == ratio else None
 
 
 def _added(losses: Floats, masses: Floats | None, edges: Floats, here: NDArray[np.bool_]) -> Floats:

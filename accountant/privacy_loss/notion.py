@@ -167,6 +167,10 @@ class PrivacyLoss(Profile):
         merged = dict.fromkeys(_merge(parts) for parts in self.alternatives)
         object.__setattr__(self, "_merged", tuple(merged))
 
+    def __reduce__(self) -> tuple[type[PrivacyLoss], tuple[Sequence[Composition]]]:
+        """Return the arguments of a copy. Listed outcomes are not copied."""
+        return type(self), (self.alternatives,)
+
     @cached_property
     def _closed(self) -> tuple[ProfileInArb | None, ...]:
         """The profile of each alternative in Arb, if it has a closed form or few outcomes; otherwise None."""

@@ -6,6 +6,7 @@ on epsilon lie on both sides of the place where the listed sum meets delta.
 
 import itertools
 import math
+import pickle
 from fractions import Fraction
 
 import flint
@@ -20,6 +21,7 @@ from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.geometric import Geometric
 from dpproof.accountant.pairs.outcomes import Listed, Spaced, Support, finite_profile
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse, truthful_response
+from dpproof.accountant.pairs.subsampled import Nothing, VisibleChoice
 from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss, composed
 from dpproof.accountant.privacy_loss.planning import GridTooLargeError, plan
@@ -245,6 +247,27 @@ def test_atoms_of_one_ratio_are_equally_spaced():
     assert Atoms(["1/2", "1/2"], ["1/2", "1/2"]).support == Support(1, spaced=True)
     assert Atoms([1, 0], [0, 1]).support is None
     assert composed(10**9, Atoms([1], [1])).delta(0).upper == 0
+
+
+def test_an_answered_guarantee_can_be_pickled():
+    loss = PrivacyLoss(
+        [[(Geometric("0.3", 2), 3)], [(VisibleChoice((("1/2", Geometric(1)), ("1/2", Nothing()))), 1)]]
+    )
+    found = loss.epsilon("1e-6")
+    assert pickle.loads(pickle.dumps(loss)).epsilon("1e-6") == found
+    assert pickle.loads(pickle.dumps(loss)) == loss
+
+
+def test_many_atoms_are_recognised_as_powers_of_one_ratio():
+    """The ratios are the 4j-th powers of 21/20, j = -10 .. 10. A shift of 1e-30 makes the list irregular."""
+    base, powers = Fraction(21, 20), range(-20, 21, 2)
+    total = sum(base**k for k in powers)
+    p, q = [base**k / total for k in powers], [base**-k / total for k in powers]
+    assert Atoms(p, q).support == Support(21, spaced=True)
+    gap = Atoms([*p[:3], p[3], 0, *p[4:]], [*q[:3], 0, q[3], *q[4:]])  # the fourth loss is infinite instead
+    assert gap.support == Support(21, spaced=True)
+    moved = [p[0] + Fraction(1, 10**30), p[1] - Fraction(1, 10**30), *p[2:]]
+    assert Atoms(moved, q).support == Support(21, spaced=False)
 
 
 def test_a_pair_with_a_density_has_no_outcomes():
