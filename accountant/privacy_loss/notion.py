@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.guarantees.profile import Profile
-from dpproof.accountant.numbers.arithmetic import cached_property
+from dpproof.accountant.numbers.arithmetic import cached_property, np
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.inversion import check_least, first_step, neighbours
 from dpproof.accountant.pairs.base import DominatingPair
@@ -304,12 +304,20 @@ def _first_route(inversion: _Route, grid: _Route, many: _Route, coarse: _Route) 
 
 
 def _on_grid(grid: _Route) -> Ends:
+    """Return the answer of a grid. A grid whose numbers leave the range of doubles has none."""
     try:
-        return grid()
-    except StepTooSmallError as error:
-        raise GridTooLargeError(
-            "The privacy losses are too large for a grid in double precision. Ask for delta 0, or use more noise."
-        ) from error
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, high = grid()
+    except (StepTooSmallError, ArithmeticError) as error:
+        raise GridTooLargeError(_BEYOND_DOUBLES) from error
+    if math.isnan(low + high):
+        raise GridTooLargeError(_BEYOND_DOUBLES)
+    return low, high
+
+
+_BEYOND_DOUBLES = (
+    "The privacy losses are too large for a grid in double precision. Ask for delta 0, or use more noise."
+)
 
 
 def _characteristics(parts: Composition) -> Parts:

@@ -19,12 +19,15 @@ from dpproof.accountant.pairs.binomial import ShiftedBinomial, ShuffledBinary
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.geometric import Geometric
+from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.outcomes import Listed, Spaced, Support, finite_profile
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse, truthful_response
 from dpproof.accountant.pairs.subsampled import Nothing, VisibleChoice
+from dpproof.accountant.privacy_loss import notion
 from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss, composed
 from dpproof.accountant.privacy_loss.planning import GridTooLargeError, plan
+from dpproof.accountant.privacy_loss.saddle import Inapplicable
 from tests.rows import rows
 
 DIGITS = 900
@@ -308,6 +311,26 @@ def test_the_grid_of_few_losses_is_small():
     assert ratio == pytest.approx(round(ratio), rel=1e-13)
     with pytest.raises(GridTooLargeError):  # two lattices without a common spacing
         plan([*parts, (Geometric("0.0573", 2), 10**5)], delta=4.68e-6, accuracy=1e-6, points=2**20)
+
+
+@pytest.mark.parametrize("failure", [OverflowError("too large"), (math.nan, 1.0), (0.0, math.nan)])
+def test_a_grid_whose_numbers_overflow_gives_way_to_the_list(failure, monkeypatch):
+    def broken(parts, target):
+        if isinstance(failure, OverflowError):
+            raise failure
+        return failure
+
+    monkeypatch.setattr(notion, "delta_by_grid", broken)
+    monkeypatch.setattr(notion, "coarse_delta", _inapplicable)
+    listed = composed(3000, RandomisedResponse(3, 3)).delta(7600)  # 6,001 outcomes
+    assert 0 < listed.lower <= listed.upper < 1
+    assert listed.relative_width <= 1e-15
+    with pytest.raises(GridTooLargeError, match="too large for a grid in double precision"):
+        PrivacyLoss([[(Laplace(1.0), 2)]]).delta(1)
+
+
+def _inapplicable(*_):
+    raise Inapplicable("not here")
 
 
 @pytest.mark.slow
