@@ -24,7 +24,7 @@ from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
-from dpproof.accountant.privacy_loss.notion import epsilon_by_inversion
+from dpproof.accountant.privacy_loss.by_inversion import epsilon_by_inversion
 from dpproof.accountant.privacy_loss.single import delta_by_masses
 
 SLOW = {"spherical Gaussians, one", "DP-SGD"}

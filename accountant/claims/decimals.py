@@ -29,9 +29,9 @@ def sides(parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
     function returns ``parameters`` twice.
 
     >>> from dpproof.accountant.numbers.enclosures import Written
-    >>> from dpproof.accountant.noise.gaussian import GaussianParameters
-    >>> more, less, notes = sides(GaussianParameters(Written("0.1"), sensitivity=Written("0.3")))
-    >>> more.sigma > less.sigma, more.sensitivity < less.sensitivity, notes
+    >>> from dpproof.accountant.noise.dp_sgd import DPSGDParameters
+    >>> more, less, notes = sides(DPSGDParameters(Written("0.1"), Written("0.7"), 10))
+    >>> more.sampling_rate < less.sampling_rate, more.noise_multiplier > less.noise_multiplier, notes
     (True, True, ())
     """
     more: dict[str, Any] = {}

@@ -54,7 +54,16 @@ def gaussian_delta(mu: Fraction, epsilon: Fraction) -> flint.arb:
         mu: the distance of the two means in standard deviations, at least 0.
         epsilon: at least 0.
     """
-    return refined(lambda: _profile(arb_of(mu), arb_of(epsilon))) if mu else flint.arb(0)
+    return gaussian_delta_of_square(mu**2, epsilon)
+
+
+def gaussian_delta_of_square(square: Fraction, epsilon: Fraction) -> flint.arb:
+    """Return ``gaussian_delta`` at the mu with this ``square``, which may be a root that no fraction equals.
+
+    >>> float(gaussian_delta_of_square(Fraction(2), Fraction(1)))
+    0.286208
+    """
+    return refined(lambda: _profile(arb_of(square).sqrt(), arb_of(epsilon))) if square else flint.arb(0)
 
 
 def _profile(mu: flint.arb, epsilon: flint.arb) -> flint.arb:

@@ -1,8 +1,7 @@
 """Notions of privacy: pure, approximate, Gaussian, Renyi and zero-concentrated differential privacy.
 
 Each notion has ``delta(epsilon)`` and ``epsilon(delta)``. They return bounds on the smallest value that the
-guarantee implies. A parameter may be an exact number or a ``Bound`` around it. The functions at the end of
-this module convert one notion to another, by one theorem each.
+guarantee implies. A parameter may be an exact number or a ``Bound`` around it.
 """
 
 from __future__ import annotations
@@ -16,28 +15,27 @@ from functools import partial
 import flint
 
 from dpproof.accountant.guarantees.conversion import OPTIMAL, Conversion, Curve, convert, least_epsilon
-from dpproof.accountant.guarantees.gaussian import gaussian_delta, gaussian_mu, normal_quantile, normal_tail
+from dpproof.accountant.guarantees.gaussian import (
+    gaussian_delta_of_square,
+    normal_quantile,
+    normal_tail,
+)
 from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.guarantees.profile import Ends, Profile, ends_of, greatest
 from dpproof.accountant.numbers.bounds import Bound, exactly
-from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.enclosures import (
+    Number,
+    arb_of,
+    bound_of,
+    exact,
+    precision,
+    round_down,
+    round_up,
+)
 from dpproof.accountant.numbers.inversion import below, bracket, neighbours_of, refined
 
 _BITS, _FINE = 192, 1e-7
 _MOST_ROUTES = 16
-_Curve = Callable[[Fraction, Fraction], flint.arb]
-"""A function from (parameter, epsilon) to delta, increasing in the parameter and decreasing in epsilon."""
-
-
-def _profile_bound(profile: _Curve, ends: tuple[Fraction, Fraction], point: Fraction) -> Bound:
-    low, high = (refined(partial(profile, end, point)) for end in ends)
-    return Bound(max(round_down(low), 0.0), min(round_up(high), 1.0))
-
-
-def _inverse_bound(profile: _Curve, ends: tuple[Fraction, Fraction], target: Fraction) -> Bound:
-    low = bracket(lambda epsilon: profile(ends[0], epsilon), target)
-    high = low if ends[0] == ends[1] else bracket(lambda epsilon: profile(ends[1], epsilon), target)
-    return Bound(low[0], high[1])
 
 
 @dataclass(frozen=True)
@@ -152,19 +150,49 @@ class GaussianDP(Profile):
 
     >>> GaussianDP(1.0).delta(1.0).upper
     0.126937
+
+    Raises:
+        ValueError: for a mu below 0, or if no number in ``mu`` has the given ``square``.
     """
 
     mu: Number | Bound
+    square: Fraction | None = field(default=None, repr=False)
+    """The exact square of mu, if it is known. In this case ``mu`` only encloses its root."""
 
     def __post_init__(self) -> None:
-        ends_of(self.mu, "mu")
+        low, high = ends_of(self.mu, "mu")
+        if self.square is not None and not low**2 <= self.square <= high**2:
+            raise ValueError(f"square ({self.square!r}) must be the square of mu ({self.mu!r})")
+
+    @classmethod
+    def of_square(cls, square: Fraction) -> GaussianDP:
+        """Return mu-Gaussian DP for the mu with a given ``square``, without rounding mu.
+
+        If mu is rounded, a delta near 1/2 changes by about mu times the relative error of mu.
+
+        >>> GaussianDP.of_square(Fraction(2)).delta(1).upper
+        0.286209
+        """
+        with precision(_BITS):
+            return cls(bound_of(arb_of(square).sqrt()), square)
+
+    @property
+    def squares(self) -> tuple[Fraction, Fraction]:
+        """The smallest and the largest possible square of mu."""
+        if self.square is not None:
+            return self.square, self.square
+        low, high = ends_of(self.mu, "mu")
+        return low**2, high**2
 
     def _delta_at(self, point: Fraction) -> Bound:
         """Bounds on delta, accurate in relative terms down to delta = 1e-300 and beyond."""
-        return _profile_bound(gaussian_delta, ends_of(self.mu, "mu"), point)
+        low, high = (gaussian_delta_of_square(square, point) for square in self.squares)
+        return Bound(max(round_down(low), 0.0), min(round_up(high), 1.0))
 
     def _epsilon_at(self, target: Fraction) -> Bound:
-        return _inverse_bound(gaussian_delta, ends_of(self.mu, "mu"), target)
+        squares = dict.fromkeys(self.squares)
+        found = [bracket(partial(gaussian_delta_of_square, square), target) for square in squares]
+        return Bound(found[0][0], found[-1][1])
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
         """Return bounds on the trade-off function at ``alpha``, Phi(Phi^-1(1 - alpha) - mu).
@@ -173,7 +201,7 @@ class GaussianDP(Profile):
         """
         if alpha == 0:
             return flint.arb(1), flint.arb(1)
-        low, high = (arb_of(end) for end in ends_of(self.mu, "mu"))
+        low, high = (arb_of(square).sqrt() for square in self.squares)
         z = normal_quantile(alpha)
         return normal_tail(high - z), normal_tail(low - z)
 
@@ -341,48 +369,3 @@ def _hull(low: Number | Bound, high: Number | Bound, name: str) -> Bound:
     least, most = ends_of(low, name)[0], ends_of(high, name)[1]
     below, above = neighbours_of(most)
     return Bound(neighbours_of(least)[0], below if Fraction(below) == most else above)
-
-
-def gaussian_to_zcdp(guarantee: GaussianDP) -> ZCDP:
-    """Return the zCDP guarantee that mu-Gaussian DP implies: (mu^2/2)-zCDP.
-
-    Source: Dong, Roth and Su, arXiv:1905.02383v3, Corollary B.6.
-    """
-    low, high = ends_of(guarantee.mu, "mu")
-    with precision(128):
-        return ZCDP(Bound(round_down(arb_of(low**2 / 2)), round_up(arb_of(high**2 / 2))))
-
-
-def pure_to_zcdp(guarantee: ApproxDP) -> ZCDP:
-    """Return the zCDP guarantee that pure epsilon-DP implies: (epsilon^2/2)-zCDP.
-
-    Source: Bun and Steinke, arXiv:1605.02065v1, Proposition 1.4.
-
-    Raises:
-        ValueError: if the guarantee has a delta above 0.
-    """
-    if ends_of(guarantee.delta_parameter, "delta")[1] > 0:
-        raise ValueError(
-            f"delta ({guarantee.delta_parameter!r}) must be 0, because only pure DP implies zCDP"
-        )
-    low, high = ends_of(guarantee.epsilon_parameter, "epsilon")
-    with precision(128):
-        return ZCDP(Bound(round_down(arb_of(low**2 / 2)), round_up(arb_of(high**2 / 2))))
-
-
-def zcdp_to_renyi(guarantee: ZCDP) -> RenyiDP:
-    """Return the Renyi DP guarantee of rho-zCDP, whose curve is rho * order.
-
-    Source: Bun and Steinke, arXiv:1605.02065v1, Definition 1.1.
-    """
-    return guarantee.renyi()
-
-
-def approx_to_gaussian(epsilon: Number, delta: Number) -> Bound:
-    """Return bounds on the largest mu such that mu-Gaussian DP implies (epsilon, delta)-DP.
-
-    >>> approx_to_gaussian(1, "1e-5").lower
-    0.268051
-    """
-    point, failure = ends_of(epsilon, "epsilon")[0], ends_of(delta, "delta")[0]
-    return Bound(*gaussian_mu(point, failure))

@@ -19,14 +19,15 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE
 from dpproof.accountant.guarantees.notions import ZCDP, BoundedLoss, GaussianDP
 from dpproof.accountant.guarantees.profile import Enclosed, Profile, ends_of
-from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.atoms import dominating_pair
 from dpproof.accountant.pairs.base import DominatingPair
-from dpproof.accountant.pairs.fixed_size import Everything, ReplacedGaussian, without_replacement
+from dpproof.accountant.pairs.fixed_size import Everything, without_replacement
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.geometric import Geometric
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.randomised_response import truthful_response
+from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.pairs.subsampled import Subsampled, visible_coin
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
@@ -387,7 +388,8 @@ def _of_pair(pair: DominatingPair, adjacency: Adjacency) -> dp.DpEvent:
             step = dp.GaussianDpEvent(pair.noise_multiplier)
             return step if pair.rate == 1 else dp.PoissonSampledDpEvent(pair.rate, step)
         case Laplace():
-            return dp.LaplaceDpEvent(pair.scale)
+            with precision(192):
+                return dp.LaplaceDpEvent(round_down(arb_of(exact(pair.scale))))
         case Geometric():
             with precision(192):
                 rate = round_up(1 / arb_of(Fraction(pair.scale)))

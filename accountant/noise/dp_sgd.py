@@ -20,10 +20,10 @@ from dpproof.accountant.claims.result import Attained, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.guarantees.profile import Profile
-from dpproof.accountant.noise.gaussian import GaussianParameters, mu
-from dpproof.accountant.pairs.fixed_size import ReplacedGaussian
+from dpproof.accountant.noise import gaussian
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
+from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.privacy_loss.notion import composed
 
 
@@ -99,7 +99,7 @@ def _guarantee(parameters: DPSGDParameters, distance: int) -> Profile:
     if rate == 0 or steps == 0:
         return GaussianDP(0)
     if rate == 1:
-        return GaussianDP(mu(GaussianParameters(noise, steps, float(distance))))
+        return gaussian.guarantee(gaussian.GaussianParameters(noise, steps, float(distance)))
 
     if parameters.records > 1:
         group = BinomialGaussianMixture(rate, noise, parameters.records)

@@ -20,7 +20,7 @@ import flint
 from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.calibration import NoNoiseNeededError, Target
-from dpproof.accountant.claims.parameters import Integers, Reals, parameter
+from dpproof.accountant.claims.parameters import EXACT, Integers, Reals, parameter
 from dpproof.accountant.claims.result import PrivacyResult, PublishedGuarantee, at_positive_delta
 from dpproof.accountant.claims.sensitivity import L2, Measured, Sensitivity, queried, sensitivity_of
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
@@ -42,9 +42,9 @@ class GaussianParameters(Measured):
     ValueError: sigma (0.0) must be a number above 0
     """
 
-    sigma: float = parameter(Reals(0, lower_open=True), "1", "standard deviation of the noise", safer=1)
+    sigma: float = parameter(Reals(0, lower_open=True), "1", "standard deviation of the noise", safer=EXACT)
     compositions: int = parameter(Integers(0), "answers", "how many answers are given", 1)
-    sensitivity: float | None = parameter(Reals(0), "1", "L2 sensitivity of each answer", None, safer=-1)
+    sensitivity: float | None = parameter(Reals(0), "1", "L2 sensitivity of each answer", None, safer=EXACT)
     query: str | None = queried()
 
 
@@ -72,6 +72,20 @@ def mu(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSI
     return found
 
 
+def guarantee(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> GaussianDP:
+    """Return the Gaussian differential privacy of all answers together. The square of mu is exact.
+
+    >>> guarantee(GaussianParameters(sigma=5.0, compositions=1000)).square
+    Fraction(40, 1)
+
+    Raises:
+        ArithmeticError, ValueError: see ``mu``.
+    """
+    moved = sensitivity_of(parameters, adjacency, L2)
+    count = moved.coordinates * parameters.compositions
+    return GaussianDP(mu(parameters, adjacency), moved.moved**2 * count / exact(parameters.sigma) ** 2)
+
+
 def _unit(parameters: GaussianParameters, moved: Sensitivity) -> flint.arb:
     """Return mu at sigma 1, at the precision in force."""
     return arb_of(moved.moved) * flint.arb(moved.coordinates * parameters.compositions).sqrt()
@@ -85,7 +99,7 @@ def account(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_
     >>> account(GaussianParameters(5.0, 1000)).guarantee.epsilon("1e-30").upper
     91.934790
     """
-    moved, found = sensitivity_of(parameters, adjacency, L2), GaussianDP(mu(parameters, adjacency))
+    moved, found = sensitivity_of(parameters, adjacency, L2), guarantee(parameters, adjacency)
     pair = f"two inputs whose answers differ by {moved}, always in the same direction"
     printed = _published(parameters, moved, found)
     return by_sensitivity(found, adjacency, "classic.gaussian", pair, printed, (_NOTE,), sensitivity=moved)

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.parameters import Integers, Reals, parameter
+from dpproof.accountant.claims.parameters import EXACT, Integers, Reals, parameter
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.claims.sensitivity import Measured, queried, whole_sensitivity
 from dpproof.accountant.guarantees.notions import BoundedLoss
@@ -26,7 +26,7 @@ class GeometricParameters(Measured):
     """Parameters of the geometric mechanism: the noise, the number of compositions, and the sensitivity."""
 
     scale: float = parameter(
-        Reals(0, lower_open=True), "1", "scale b of the noise, of mass ~ exp(-|x|/b)", safer=1
+        Reals(0, lower_open=True), "1", "scale b of the noise, of mass ~ exp(-|x|/b)", safer=EXACT
     )
     compositions: int = parameter(Integers(0), "answers", "how many answers are given", 1)
     sensitivity: int | None = parameter(

@@ -16,16 +16,15 @@ from typing import Any
 
 from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.parameters import Integers, Reals, parameter
+from dpproof.accountant.claims.parameters import EXACT, Integers, Reals, parameter
 from dpproof.accountant.claims.result import PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.sensitivity import L1, Measured, Sensitivity, queried, sensitivity_of
 from dpproof.accountant.guarantees.notions import BoundedLoss, PureDP
-from dpproof.accountant.guarantees.profile import Enclosed, Profile
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.noise.primitive import by_sensitivity
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.checks import below_one
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
-from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.privacy_loss.notion import composed
 from dpproof.accountant.published import published
@@ -41,11 +40,11 @@ class LaplaceParameters(Measured):
     """
 
     scale: float = parameter(
-        Reals(0, lower_open=True), "1", "scale b of the noise, of density exp(-|x|/b)/2b", safer=1
+        Reals(0, lower_open=True), "1", "scale b of the noise, of density exp(-|x|/b)/2b", safer=EXACT
     )
     compositions: int = parameter(Integers(0), "answers", "how many answers are given", 1)
     sensitivity: float | None = parameter(
-        Reals(0), "1", "sensitivity of each answer, a number", None, safer=-1
+        Reals(0), "1", "sensitivity of each answer, a number", None, safer=EXACT
     )
     query: str | None = queried()
 
@@ -83,14 +82,7 @@ def _guarantee(parameters: LaplaceParameters, moved: Sensitivity) -> Profile:
     if most == 0:
         return PureDP(0)
     ratio, count = exact(parameters.scale) / moved.moved, parameters.compositions * moved.coordinates
-    low, high = neighbours_of(ratio)
-    less = _loss(low, count)
-    return BoundedLoss(most, less if low == ratio else Enclosed(_loss(high, count), less))
-
-
-def _loss(scale: float, compositions: int) -> Profile:
-
-    return composed(compositions, Laplace(scale))
+    return BoundedLoss(most, composed(count, Laplace(ratio)))
 
 
 def _published(parameters: LaplaceParameters, moved: Sensitivity) -> PublishedGuarantee:

@@ -114,6 +114,15 @@ def arb_of(value: Fraction) -> flint.arb:
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
+def log_of(value: Fraction) -> flint.arb:
+    """Return the logarithm of a rational number above 0, with full relative accuracy near 1 too.
+
+    >>> with precision(64): float(log_of(1 + Fraction(1, 10**40)))
+    1e-40
+    """
+    return arb_of(value - 1).log1p() if abs(value - 1) < Fraction(1, 2) else arb_of(value).log()
+
+
 def round_up(value: flint.arb) -> float:
     """Return a double that is certified to be at least every number in the interval ``value``, and close to them.
 

@@ -89,6 +89,8 @@ def _turn(gap: Callable[[float], float], side: int) -> float:
     return low if side < 0 else high
 
 
+_UNSEEN = flint.arb(2) ** -1100
+"""A number far below the smallest double."""
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
 Decreasing = Callable[[Fraction], flint.arb]
 """A decreasing function that returns an interval around delta, given an exact epsilon."""
@@ -98,12 +100,15 @@ def refined(evaluate: Callable[[], flint.arb], bits: int = 64) -> flint.arb:
     """Return ``evaluate()`` at the first working precision that gives ``bits`` correct bits.
 
     If no precision in ``PRECISIONS`` does, the function returns the value at the last one. In either case the
-    result contains the true value. Precisions below that of the caller's ``precision`` block are not used.
+    result contains the true value. An interval without any double except 0 is accurate enough. Precisions
+    below that of the caller's ``precision`` block are not used.
     """
     for working in PRECISIONS:
         with precision(max(working, flint.ctx.prec)):
             value = evaluate()
         if value.is_exact() or (value.is_finite() and value.rel_accuracy_bits() >= bits):
+            break
+        if abs(value) < _UNSEEN:
             break
     return value
 
@@ -139,7 +144,7 @@ def _gap(profile: Decreasing, epsilon: float, target: Fraction) -> float:
         with precision(working):
             value, goal = profile(Fraction(epsilon)), arb_of(target)
             ratio = (value.mid() / goal).log()
-            if (value < goal or value > goal) and value.rel_accuracy_bits() >= 20:
+            if (value < goal or value > goal) and (value.rel_accuracy_bits() >= 20 or abs(value) < _UNSEEN):
                 break
     return float(ratio.mid()) if ratio.is_finite() else -1e6
 

@@ -7,6 +7,7 @@ dominates the mechanism. So the mechanism can be composed with any other mechani
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,12 +19,23 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import cached_property
-from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.enclosures import (
+    Number,
+    arb_of,
+    exact,
+    log_of,
+    precision,
+    round_down,
+    round_up,
+)
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats
 from dpproof.accountant.pairs.lattice import floored
+from dpproof.accountant.pairs.outcomes import Listed, Outcomes, Spaced, Support
 
 _U = 2.0**-53
 _BITS = 256
+_MOST_POWER = 64
+"""The largest power of one ratio that is looked for among the ratios p/q."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +106,60 @@ class Atoms:
         ends = infinite * (1 - error), infinite * (1 + error) + (2e-280 if not finite.all() else 0.0)
         return Cells(cells_p, cells_q, p_error, q_error, slack, ends)
 
+    @property
+    def support(self) -> Support | None:
+        """The number of listed outcomes, and whether their losses are equally spaced.
+
+        The result is None if no loss is finite, or if all probability belongs to infinite losses.
+        """
+        if not self._finite or self._lost >= 1:
+            return None
+        return Support(len(self._powers or self._finite), spaced=self._powers is not None)
+
+    def outcomes(self) -> Outcomes:
+        """Return the outcomes with a finite loss at the current precision, sorted by loss."""
+        infinite = arb_of(self._lost)
+        masses = [arb_of(mass) for mass in (self._powers or self._finite).values()]
+        if self._powers is None:
+            return Listed([log_of(ratio) for ratio in self._finite], masses, infinite)
+        first, second = (*self._powers, 0)[:2]
+        return Spaced(log_of(self._base), first, second - first, masses, infinite)
+
+    @property
+    def _lost(self) -> Fraction:
+        """The probability of the infinite loss under P."""
+        return sum((p for p, q in self._rows if not q), Fraction(0))
+
+    @cached_property
+    def _finite(self) -> dict[Fraction, Fraction]:
+        """The P-mass of each finite and positive ratio p/q, in increasing order of the ratios."""
+        masses: dict[Fraction, Fraction] = {}
+        for p, q in self._rows:
+            if p and q:
+                masses[p / q] = masses.get(p / q, Fraction(0)) + p
+        return dict(sorted(masses.items()))
+
+    @property
+    def _base(self) -> Fraction:
+        """The ratio above 1, or its inverse, that is closest to 1; 1 if every finite loss is 0."""
+        return min((max(ratio, 1 / ratio) for ratio in self._finite if ratio != 1), default=Fraction(1))
+
+    @cached_property
+    def _powers(self) -> dict[int, Fraction] | None:
+        """The P-masses of equally spaced powers of ``_base``. Their keys are the powers, in increasing order.
+
+        The result is None if a ratio is no power of ``_base``.
+        """
+        masses: dict[int, Fraction] = {}
+        base = self._base
+        for ratio, mass in self._finite.items():
+            if (power := _power_of(base, ratio)) is None:
+                return None
+            masses[power] = mass
+        first, *others = masses
+        stride = math.gcd(*(power - first for power in others)) if others else 1
+        return {k: masses.get(k, Fraction(0)) for k in range(first, max(masses) + 1, stride)}
+
     def reversed(self) -> Atoms:
         """Return the pair (Q, P), for the other direction of the neighbouring relation.
 
@@ -113,7 +179,7 @@ class Atoms:
     @cached_property
     def _range(self) -> tuple[float, float]:
         with precision(_BITS):
-            losses = [_enclosed(p, q) for p, q in self._rows if p and q]
+            losses = [log_of(p / q) for p, q in self._rows if p and q]
             return (
                 min((round_down(loss) for loss in losses), default=0.0),
                 max((round_up(loss) for loss in losses), default=0.0),
@@ -131,13 +197,18 @@ def _loss(p: Fraction, q: Fraction) -> float:
     if p == q:
         return 0.0
     with precision(_BITS):
-        return float(_enclosed(p, q))
+        return float(log_of(p / q))
 
 
-def _enclosed(p: Fraction, q: Fraction) -> flint.arb:
-    """Return log(p/q), with full relative accuracy near 0 too."""
-    ratio = p / q
-    return arb_of(ratio - 1).log1p() if abs(ratio - 1) < Fraction(1, 2) else arb_of(ratio).log()
+def _power_of(base: Fraction, ratio: Fraction) -> int | None:
+    """Return the k from -_MOST_POWER to _MOST_POWER with ratio = base^k; None if there is none."""
+    if ratio == 1:
+        return 0
+    unit, whole = _loss(base, Fraction(1)), _loss(ratio, Fraction(1))
+    if unit == 0 or not abs(whole) <= _MOST_POWER * unit:
+        return None
+    power = round(whole / unit)
+    return power if base**power == ratio else None
 
 
 def _added(losses: Floats, masses: Floats | None, edges: Floats, here: NDArray[np.bool_]) -> Floats:

@@ -6,13 +6,22 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import flint
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import cached_property, np
 from dpproof.accountant.numbers.binomial import UNIT, check_law, log_masses, mass
-from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.enclosures import (
+    Number,
+    arb_of,
+    exact,
+    precision,
+    round_down,
+    round_up,
+)
 from dpproof.accountant.pairs.base import Cells, Floats, check_chance
 from dpproof.accountant.pairs.lattice import MOST_KEPT, MOST_OUTCOMES, between, with_impossible
+from dpproof.accountant.pairs.outcomes import Listed, Support
 
 _ULP = 2.0**-52
 
@@ -83,6 +92,15 @@ class ShiftedBinomial:
         found = log_masses(self.trials, exact(self.probability), np.arange(low - 1, high + 1))
         return np.exp(found.values), np.expm1(found.errors * (1 + 1e-9)) + 4 * _ULP
 
+    @property
+    def support(self) -> Support:
+        """The number of outcomes with a finite loss."""
+        return Support(self.trials, spaced=False)
+
+    def outcomes(self) -> Listed:
+        """Return all outcomes at the current precision."""
+        return _outcomes(self.trials, exact(self.probability), Fraction(0), Fraction(1))
+
     def reversed(self) -> ShiftedBinomial:
         """Return the pair (Q, P), for the other direction of the neighbouring relation.
 
@@ -129,6 +147,36 @@ class ShiftedBinomial:
         with precision(128):
             value = (self.trials * arb_of(base).log()).exp()
             return round_down(value), round_up(value)
+
+
+def _outcomes(trials: int, share: Fraction, first: Fraction, second: Fraction) -> Listed:
+    """Return the outcomes of Binomial(trials, share) plus a bit, 1 with probability ``first`` or ``second``.
+
+    The noise's masses b(k) and b(k - 1) are as (trials + 1 - k) share to k (1 - share). All ratios are
+    computed from integers.
+    """
+    heads, tails = share.numerator, share.denominator - share.numerator
+    whole = math.lcm(first.denominator, second.denominator)
+    bits = [int(bit * whole) for bit in (first, second)]
+    losses, masses, infinite = [], [], flint.arb(0)
+    noise = mass(trials, share, 0)
+    for k in range(trials + 2):
+        stays, goes = (trials + 1 - k) * heads, k * tails
+        p, q = ((whole - bit) * stays + bit * goes for bit in bits)
+        one = noise * p / (whole * stays) if stays else noise * bits[0] / whole
+        if q == 0:
+            infinite += one
+        elif p:
+            losses.append(_log_ratio(p, q))
+            masses.append(one)
+        if k < trials:
+            noise = noise * (stays - heads) / (goes + tails)
+    return Listed(losses, masses, infinite)
+
+
+def _log_ratio(p: int, q: int) -> flint.arb:
+    """Return log(p/q), with full relative accuracy near 0 too."""
+    return (flint.arb(p - q) / q).log1p() if 2 * abs(p - q) < q else (flint.arb(p) / q).log()
 
 
 def _log_odds(share: Fraction) -> float:
@@ -215,6 +263,15 @@ class ShuffledBinary:
         low, high = self._window()
         sums = np.arange(high, low - 2, -1, dtype=np.int64)
         return np.maximum.accumulate(self._losses(sums[:-1])), *self._masses(sums)
+
+    @property
+    def support(self) -> Support:
+        """The largest possible number of outcomes with a finite loss."""
+        return Support(self.trials + 2, spaced=False)
+
+    def outcomes(self) -> Listed:
+        """Return all outcomes at the current precision."""
+        return _outcomes(self.trials, *self._exact())
 
     def reversed(self) -> ShuffledBinary:
         """Return the pair (Q, P), for the other direction of the neighbouring relation.

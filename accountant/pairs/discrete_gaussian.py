@@ -15,6 +15,7 @@ from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precisi
 from dpproof.accountant.numbers.normal import interval_masses
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.lattice import between, charged, floored
+from dpproof.accountant.pairs.outcomes import Spaced, Support
 
 _ULP = 2.0**-52
 _REACH = 38
@@ -22,6 +23,8 @@ _REACH = 38
 _ENUMERATED = 2**14
 """The largest deviation whose outcomes (1.2 million) are enumerated. Integrals are used beyond it."""
 _LARGEST = 1e24
+_TAIL = 850
+"""The listed outcomes leave out a probability below 2 exp(-850), which is about 1e-369."""
 
 
 def normaliser(variance: Fraction) -> flint.arb:
@@ -105,6 +108,34 @@ class DiscreteGaussian:
         p, p_error = masses(exact(self.variance), bounds, 0)
         q, q_error = masses(exact(self.variance), bounds, self.shift)
         return Cells(p[::-1], q[::-1], p_error[::-1], q_error[::-1], slack)
+
+    @property
+    def support(self) -> Support:
+        """The number of listed outcomes. Their losses are equally spaced."""
+        return Support(2 * self._reach() + 1, spaced=True)
+
+    def outcomes(self) -> Spaced:
+        """Return the likely outcomes at the current precision, the largest loss first.
+
+        All other outcomes together have at most the probability 2 exp(-m^2/(2 variance)), where m is the first
+        integer left out, because (m + j)^2 is at least m^2 + j^2 for j >= 0.
+        """
+        variance, reach = exact(self.variance), self._reach()
+        rate, total = arb_of(1 / (2 * variance)), normaliser(variance)
+        side = [(-rate * x * x).exp() / total for x in range(reach + 1)]
+        left = 2 * (-rate * (reach + 1) ** 2).exp()
+        unit = arb_of(self.shift / (2 * variance))
+        return Spaced(
+            unit,
+            self.shift + 2 * reach,
+            -2,
+            [*side[:0:-1], *side],
+            left.union(flint.arb(0)).max(flint.arb(0)),
+        )
+
+    def _reach(self) -> int:
+        """Return the largest listed integer. The next one has exp(-m^2/(2 variance)) at most exp(-_TAIL)."""
+        return math.isqrt(math.ceil(2 * _TAIL * exact(self.variance)))
 
     def reversed(self) -> DiscreteGaussian:
         """Return the pair itself: reflecting the output exchanges P and Q."""

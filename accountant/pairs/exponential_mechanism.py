@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import flint
+
 from dpproof.accountant.numbers.arithmetic import np
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
 from dpproof.accountant.pairs.base import RAREST, Cells, Floats
@@ -59,6 +61,15 @@ class BoundedRange:
         p, p_error = floored(np.exp((ends[1:] - width) / 2) * share, error, some)
         q, q_error = floored(np.exp((-width - ends[:-1]) / 2) * share, error, some)
         return Cells(p, q, p_error, q_error, width * _ULP)
+
+    def profile(self, epsilon: flint.arb) -> flint.arb:
+        """Return an interval around the delta at ``epsilon`` >= 0 of a single step, at the current precision.
+
+        It is (e^(w/2) - e^(epsilon/2))^2/(e^w - 1) with w the range, or 0 beyond w.
+        """
+        width = arb_of(exact(self.epsilon))
+        root = (-((epsilon - width) / 2).expm1()).max(flint.arb(0))
+        return root**2 / -(-width).expm1()
 
     def reversed(self) -> BoundedRange:
         """Return the pair itself: both directions have the same privacy loss."""

@@ -1,7 +1,7 @@
 """Dominating pairs of subsampling when one record is replaced: fixed-size samples, and Poisson sampling.
 
-Fixed-size samples are drawn with or without replacement. The result for Poisson sampling is exact for
-Gaussian noise. For any other pair the result is an upper bound.
+Fixed-size samples are drawn with or without replacement. The result for Poisson sampling is an upper bound. For
+Gaussian noise ``dpproof.accountant.pairs.replaced_gaussian`` has the exact pair.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.binomial import mass
 from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
-from dpproof.accountant.numbers.normal import interval_masses
 from dpproof.accountant.pairs.base import (
     Cells,
     DominatingPair,
     Floats,
-    double,
     pair_of,
     sampling_rate,
-    within,
 )
 from dpproof.accountant.pairs.lattice import mixed
-from dpproof.accountant.pairs.subsampled import VisibleChoice, ends_after_sampling, loss_before_sampling
+from dpproof.accountant.pairs.outcomes import ProfileInArb, profile_of
+from dpproof.accountant.pairs.subsampled import (
+    VisibleChoice,
+    ends_after_sampling,
+    loss_before_sampling,
+    profile_after_sampling,
+)
 
 _ULP = 2.0**-52
 _BITS = 256
@@ -79,6 +82,12 @@ class FixedSize:
         p, p_error = _around((below.q, below.q_error), (above.p, above.p_error), lost)
         q, q_error = _around((below.p, below.p_error), (above.q, above.q_error), lost, first=True)
         return Cells(p, q, p_error, q_error, max(above.slack, below.slack), lost)
+
+    @property
+    def profile(self) -> ProfileInArb | None:
+        """The profile of a single step in Arb, if ``pair`` has one; otherwise None."""
+        inner = profile_of(self.pair)
+        return inner and profile_after_sampling(inner, exact(self.rate))
 
     def reversed(self) -> FixedSize:
         """Return the pair itself: both directions have the same privacy loss."""
@@ -267,6 +276,10 @@ class Everything:
         q[0] = 1.0
         return Cells(np.zeros(len(edges) + 1), q, 0.0, 0.0, 0.0, (1.0, 1.0))
 
+    def profile(self, epsilon: flint.arb) -> flint.arb:
+        """Return the delta at every epsilon, which is 1."""
+        return flint.arb(1)
+
     def reversed(self) -> Everything:
         """Return the pair itself."""
         return self
@@ -278,109 +291,6 @@ class Everything:
     def characteristic(self) -> None:
         """Return None: no characteristic function is needed here."""
         return
-
-
-_FAR = 100.0
-"""From this number of deviations beyond every mean on, all masses count as the smallest one."""
-
-
-@dataclass(frozen=True)
-class ReplacedGaussian:
-    """The dominating pair of a Poisson-sampled sum of vectors with Gaussian noise, if one vector is replaced.
-
-    Vectors have a norm of at most 1. Let s be the ``noise_multiplier`` and q the ``rate``. P is (1-q) N(0,
-    s^2) + q N(1, s^2). Q is (1-q) N(0, s^2) + q N(-1, s^2), because the vector is replaced by its opposite.
-    The pair dominates every replacement of one vector by another, in every dimension. Two neighbours attain
-    the pair. Both directions have the same privacy loss.
-
-    Source: project statement classic.poisson_replaced_gaussian, docs/notes/sampling.md, section 3.
-
-    >>> import numpy as np
-    >>> ReplacedGaussian(1.0, 2.0).cells(np.array([0.5])).p  # shift 2, deviation 2: the loss is N(1/2, 1)
-    array([0.5, 0.5])
-
-    Raises:
-        ValueError: unless both are doubles, 1e-300 <= rate <= 1, and 1e-4 <= noise_multiplier <= 1e12.
-    """
-
-    rate: float
-    noise_multiplier: float
-
-    def __post_init__(self) -> None:
-        sampling_rate(self.rate)
-        noise = within(self.noise_multiplier, "noise_multiplier", 1e-4, 1e12)
-        object.__setattr__(self, "rate", double(self.rate, "rate"))
-        object.__setattr__(self, "noise_multiplier", noise)
-
-    def cells(self, edges: Floats) -> Cells:
-        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``."""
-        q, s = self.rate, self.noise_multiplier
-        exponents = np.maximum.accumulate(self._exponents(edges))
-        slack = self._slack(exponents, edges)
-        distance = 1 / s
-        outputs = np.clip(s * exponents, -_FAR - distance, _FAR + distance)
-        away, up, down = (
-            interval_masses(outputs, (place, _ULP * distance)) for place in (0.0, distance, -distance)
-        )
-        p, p_error = mixed([(1 - q, *away), (q, *up)])
-        other, q_error = mixed([(1 - q, *away), (q, *down)])
-        return Cells(p, other, p_error, q_error, slack)
-
-    def reversed(self) -> ReplacedGaussian:
-        """Return the pair itself: reflecting the output exchanges P and Q."""
-        return self
-
-    def loss_range(self) -> tuple[float, float]:
-        """Return infinite bounds: the losses are unbounded on both sides."""
-        return -math.inf, math.inf
-
-    @property
-    def square(self) -> Fraction | None:
-        """The squared distance of the means in deviations; None if the rate is below 1. Composition adds it."""
-        return 4 / exact(self.noise_multiplier) ** 2 if self.rate == 1 else None
-
-    def characteristic(self) -> None:
-        """Return None: no characteristic function is known, so composition uses a grid of privacy losses."""
-        return
-
-    def _exponents(self, edges: Floats) -> Floats:
-        """Return the points output/s^2 at which the loss is e.
-
-        They are e/2 + arsinh(k sinh(e/2)) with k = (1-q) exp(1/(2 s^2))/q. They are only a proposal:
-        ``_slack`` computes the loss at each of them.
-        """
-        half = np.abs(edges) / 2
-        if self.rate == 1:
-            return edges / 2
-        with np.errstate(divide="ignore"):
-            log_sinh = half + np.log(-np.expm1(-2 * half)) - math.log(2)
-        log_product = log_sinh + math.log1p(-self.rate) - math.log(self.rate) + self._offset()
-        large = log_product > 20
-        rest = np.where(large, log_product + math.log(2), np.arcsinh(np.exp(np.minimum(log_product, 21))))
-        return np.asarray(np.sign(edges) * (half + rest))
-
-    def _offset(self) -> float:
-        return 1 / (2 * self.noise_multiplier**2)
-
-    def _slack(self, t: Floats, edges: Floats) -> float:
-        """Return how far the losses at ``t`` may be from the edges, including the rounding up to the masses.
-
-        Each of the two logarithms has slope at most 1 in its argument t, so the loss has slope at most 2.
-        """
-        offset = self._offset()
-        up, down = t - offset, -t - offset
-        miss = np.abs(self._log_mixture(up) - self._log_mixture(down) - edges)
-        size = np.abs(t) + offset
-        return float(np.max(miss + _ULP * (48 * size + 32 + 4 * np.abs(edges))))
-
-    def _log_mixture(self, u: Floats) -> Floats:
-        """Return log(1 - q + q exp(u)), within 16 ulp of max(1, |u|). 1 - q is exact where it would cancel."""
-        q, below = self.rate, np.minimum(u, 0)
-        if q == 1:
-            return u
-        low = np.log1p(q * np.expm1(below)) if q <= 0.5 else np.log((1 - q) + q * np.exp(below))
-        high = np.maximum(u, 0) + np.log(q + (1 - q) * np.exp(-np.maximum(u, 0)))
-        return np.where(u <= 0, low, high)
 
 
 def poisson_replaced(pair: DominatingPair, rate: Number) -> FixedSize:

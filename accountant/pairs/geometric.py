@@ -9,10 +9,11 @@ from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.lattice import floored
+from dpproof.accountant.pairs.outcomes import Spaced, Support
 
 _BITS = 192
 _U = 2.0**-53
-_MOST_SHIFT, _MOST_LOSS, _WIDEST = 10**5, 600, 10**290
+_MOST_SHIFT, _MOST_LOSS, _WIDEST, _MOST_EXPONENT = 10**5, 10**12, 10**290, 745
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Geometric:
     array([0.268941, 0.731059])
 
     Raises:
-        ValueError: unless 0 < scale <= 1e290, shift is an integer in [1, 100000] and shift/scale <= 600.
+        ValueError: unless 0 < scale <= 1e290, shift is an integer in [1, 100000] and shift/scale <= 1e12.
     """
 
     scale: Number
@@ -44,7 +45,7 @@ class Geometric:
         whole(self.shift, "shift", 1, _MOST_SHIFT)
         if self.shift > _MOST_LOSS * exact(self.scale):
             raise ValueError(
-                f"scale ({self.scale!r}) must be at least shift/{_MOST_LOSS}, where shift is {self.shift}"
+                f"scale ({self.scale!r}) must be at least shift/1e12, where shift is {self.shift}"
             )
 
     @property
@@ -68,7 +69,7 @@ class Geometric:
         last = np.floor((self.shift - np.clip(edges, -2 * top, 2 * top) * scale) / 2)
         ends = np.concatenate(([self.shift], np.clip(last, -1, self.shift), [-1]))
         low, high = ends[1:] + 1, ends[:-1]
-        error, some = _U * (2 * top + 40), low <= high
+        error, some = _U * (2 * min(top, _MOST_EXPONENT) + 40), low <= high
         p, p_error = floored(self._masses(low, high), error, some)
         q, q_error = floored(self._masses(self.shift - high, self.shift - low), error, some)
         return Cells(p, q, p_error, q_error, 16 * _U * top)
@@ -76,7 +77,8 @@ class Geometric:
     def _masses(self, low: Floats, high: Floats) -> Floats:
         """Return the P-masses of the groups from ``low`` to ``high``; 0 if low > high.
 
-        Every argument of an exponential has at most 2 roundings, and is at most ``shift/scale`` in size.
+        Every argument of an exponential has at most 2 roundings, and is at most ``shift/scale`` in size. If it is
+        above ``_MOST_EXPONENT``, the exponential underflows.
         """
         unit, shift = float(1 / exact(self.scale)), self.shift
         first = np.clip(low, 1, shift)
@@ -85,6 +87,19 @@ class Geometric:
         lowest = np.where((low <= 0) & (high >= 0), 1.0, 0.0)
         highest = np.where((low <= shift) & (high >= shift), math.exp(-shift * unit), 0.0)
         return np.asarray((inner + lowest + highest) / (1 + math.exp(-unit)))
+
+    @property
+    def support(self) -> Support:
+        """The number of different losses. They are equally spaced."""
+        return Support(self.shift + 1, spaced=True)
+
+    def outcomes(self) -> Spaced:
+        """Return the groups of ``cells`` at the current precision, group 0 first."""
+        unit = arb_of(1 / exact(self.scale))
+        share, inner = 1 / (1 + (-unit).exp()), -(-unit).expm1()
+        powers = [share * (-unit * k).exp() for k in range(self.shift + 1)]
+        masses = [powers[0], *(power * inner for power in powers[1:-1]), powers[-1]]
+        return Spaced(unit, self.shift, -2, masses)
 
     def reversed(self) -> Geometric:
         """Return the pair itself: reflecting the output exchanges P and Q."""

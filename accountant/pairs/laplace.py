@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
 
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, within
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
+from dpproof.accountant.pairs.base import Cells, Characteristic, Floats
 from dpproof.accountant.pairs.lattice import floored
 
 _U = 2.0**-53
+_BITS, _WIDEST, _MOST_EXPONENT = 128, 10**290, 745
 
 
 @dataclass(frozen=True)
@@ -23,38 +28,46 @@ class Laplace:
     [0.5, 0.5]
 
     Raises:
-        ValueError: unless scale is a double from 2e-3 to 1e12. Below, a probability under Q would be no
-            double.
+        ValueError: unless scale is from 1e-290 to 1e290.
 
     Source: Dwork, McSherry, Nissim and Smith, TCC 2006, Section 3; Zhu, Dong and Wang, arXiv:2106.08567v4,
     Table 1.
     """
 
-    scale: float
+    scale: Number
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", within(self.scale, "scale", 2e-3, 1e12))
+        if not 1 <= exact(self.scale, "scale") * _WIDEST <= _WIDEST**2:
+            raise ValueError(f"scale ({_short(exact(self.scale))}) must be from 1e-290 to 1e290")
+        object.__setattr__(self, "scale", _short(exact(self.scale)))
 
     @property
     def lattice(self) -> float:
         """The number 1/scale. The largest privacy loss is 1/scale, and the smallest is -1/scale."""
-        return 1 / self.scale
+        return float(1 / exact(self.scale))
 
     def cells(self, edges: Floats) -> Cells:
         """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``."""
-        top = 1 / self.scale
+        top = self.lattice
         ends = np.clip(np.concatenate([[-np.inf], edges, [np.inf]]), -top, top)
         low, high = ends[:-1], ends[1:]
         part = -np.expm1((low - high) / 2) / 2
-        error = (64 + 4 * top) * _U
-        p, p_error = floored(np.exp((high - top) / 2) * part, error, low < high)
-        q, q_error = floored(np.exp(-(low + top) / 2) * part, error, low < high)
+        p, q, some = np.exp((high - top) / 2) * part, np.exp(-(low + top) / 2) * part, low < high
         for atom, at_p, at_q in ((top, 0.5, math.exp(-top) / 2), (-top, math.exp(-top) / 2, 0.5)):
             place = int(np.searchsorted(edges, atom, side="right"))
             p[place] += at_p
             q[place] += at_q
-            p_error[place] = q_error[place] = error  # what was floored beside an atom is within its rounding
+            some[place] = True
+        error = (64 + 4 * min(top, _MOST_EXPONENT)) * _U  # exponentials of larger arguments are 0 and raised
+        (p, p_error), (q, q_error) = (floored(masses, error, some) for masses in (p, q))
         return Cells(p, q, p_error, q_error, 4 * _U * top)
+
+    def profile(self, epsilon: flint.arb) -> flint.arb:
+        """Return an interval around the delta at ``epsilon`` >= 0 of a single answer, at the current precision.
+
+        Delta is 1 - exp((epsilon - 1/scale)/2), or 0 beyond the largest loss (docs/notes/loss_grid.md, section 8).
+        """
+        return (-((epsilon - arb_of(1 / exact(self.scale))) / 2).expm1()).max(flint.arb(0))
 
     def reversed(self) -> Laplace:
         """Return the pair itself: the loss of (Q, P) has the same distribution."""
@@ -65,9 +78,15 @@ class Laplace:
 
         The bounds are minus and plus 1/scale, rounded outward.
         """
-        top = math.nextafter(1 / self.scale, math.inf)
+        with precision(_BITS):
+            top = round_up(arb_of(1 / exact(self.scale)))
         return -top, top
 
     def characteristic(self) -> Characteristic | None:
         """Return None: the moment-generating function does not decay, so composition uses a grid of losses."""
         return None
+
+
+def _short(number: Fraction) -> float | Fraction:
+    """Return the double that the number equals, or the number itself if there is none."""
+    return float(number) if Fraction(float(number)) == number else number

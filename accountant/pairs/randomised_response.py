@@ -10,9 +10,10 @@ from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precisi
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.base import RAREST, Cells, Floats
 from dpproof.accountant.pairs.lattice import listed
+from dpproof.accountant.pairs.outcomes import Spaced, Support
 
 _BITS = 192
-_MOST_EPSILON = 600
+_MOST_EPSILON = 10**12
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class RandomisedResponse:
     array([0.211942, 0.211942, 0.576117])
 
     Raises:
-        ValueError: unless 1e-300 <= epsilon <= 600, and categories is an integer from 2 on.
+        ValueError: unless 1e-300 <= epsilon <= 1e12, and categories is an integer from 2 on.
     """
 
     epsilon: Number
@@ -41,7 +42,7 @@ class RandomisedResponse:
     def __post_init__(self) -> None:
         _check_categories(self.categories)
         if not RAREST <= exact(self.epsilon, "epsilon") <= _MOST_EPSILON:
-            raise ValueError(f"epsilon ({self.epsilon!r}) must be from 1e-300 to {_MOST_EPSILON}")
+            raise ValueError(f"epsilon ({self.epsilon!r}) must be from 1e-300 to 1e12")
 
     @property
     def lattice(self) -> float:
@@ -50,13 +51,22 @@ class RandomisedResponse:
 
     def cells(self, edges: Floats) -> Cells:
         """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``."""
-        with precision(_BITS + 2 * _MOST_EPSILON):
-            end = arb_of(exact(self.epsilon))
-            other = 1 / (end.exp() + (self.categories - 1))
-            truth, rest = end.exp() * other, (self.categories - 2) * other
-            rows = [(-end, other, truth), (0 * end, rest, rest), (end, truth, other)]
-            losses, p, q = zip(*(row for row in rows if row[1] != 0), strict=True)
-            return listed(edges, losses, p, q)
+        with precision(_BITS):
+            law = self.outcomes()
+            return listed(edges, law.losses, law.masses, law.masses[::-1])
+
+    @property
+    def support(self) -> Support:
+        """The number of different losses. They are equally spaced."""
+        return Support(2 if self.categories == 2 else 3, spaced=True)
+
+    def outcomes(self) -> Spaced:
+        """Return the false answer, any answers of loss 0, and the true answer, at the current precision."""
+        unit = arb_of(exact(self.epsilon))
+        truth = 1 / (1 + (self.categories - 1) * (-unit).exp())
+        other = truth * (-unit).exp()
+        middle = [(self.categories - 2) * other] * (self.support.size - 2)
+        return Spaced(unit, -1, 2 - len(middle), [other, *middle, truth])
 
     def reversed(self) -> RandomisedResponse:
         """Return the pair itself: the two answers are exchanged."""

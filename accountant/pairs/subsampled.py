@@ -24,6 +24,7 @@ from dpproof.accountant.pairs.base import (
     sampling_rate,
 )
 from dpproof.accountant.pairs.lattice import mixed, with_impossible
+from dpproof.accountant.pairs.outcomes import ProfileInArb, profile_of
 
 _U = 2.0**-53
 _BITS = 128
@@ -75,6 +76,13 @@ class Subsampled:
         infinite = self.rate * inner.infinite[0] * (1 - _U), self.rate * inner.infinite[1] * (1 + 2 * _U)
         return Cells(here, q, error, q_error, inner.slack + slack, infinite)
 
+    @property
+    def profile(self) -> ProfileInArb | None:
+        """The profile of a single step in Arb, if ``pair`` has one in the direction that counts; otherwise None."""
+        inner = profile_of(self.pair if self.removes else self.pair.reversed())
+        after = profile_after_sampling if self.removes else _profile_if_added
+        return inner and after(inner, exact(self.rate))
+
     def reversed(self) -> Subsampled:
         """Return the pair (Q, P), for the other direction of the neighbouring relation."""
         return Subsampled(self.pair, self.rate, not self.removes)
@@ -114,6 +122,33 @@ class Subsampled:
     def characteristic(self) -> Characteristic | None:
         """Return None: the characteristic function does not follow from that of ``pair``."""
         return None
+
+
+def profile_after_sampling(inner: ProfileInArb, rate: Fraction) -> ProfileInArb:
+    """Return the profile of ((1 - rate) Q + rate P, Q), given the profile ``inner`` of (P, Q).
+
+    It is rate inner(x) with e^x = 1 + (e^epsilon - 1)/rate, because (1 - rate) q + rate p - e^epsilon q is rate (p -
+    e^x q).
+
+    Source: Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 2.
+    """
+    return lambda epsilon: arb_of(rate) * inner((epsilon.expm1() / arb_of(rate)).log1p())
+
+
+def _profile_if_added(inner: ProfileInArb, rate: Fraction) -> ProfileInArb:
+    """Return the profile of (Q, (1 - rate) Q + rate P), given the profile ``inner`` of (Q, P).
+
+    Let w = 1 - e^epsilon (1 - rate). The profile is w inner(x) with e^x = 1 + (e^epsilon - 1)/w, or 0 if w <= 0.
+    """
+
+    def profile(epsilon: flint.arb) -> flint.arb:
+        moved = epsilon.expm1()
+        weight = arb_of(rate) - moved * arb_of(1 - rate)
+        if weight > 0:
+            return weight * inner((moved / weight).log1p())
+        return flint.arb(0).union(weight.max(flint.arb(0)))
+
+    return profile
 
 
 def ends_after_sampling(ends: tuple[float, float], rate: Fraction) -> tuple[float, float]:
@@ -190,6 +225,10 @@ class Nothing:
         masses[np.searchsorted(edges, 0.0, side="right")] = 1.0
         return Cells(masses, masses.copy(), 0.0, 0.0, 0.0)
 
+    def profile(self, epsilon: flint.arb) -> flint.arb:
+        """Return the delta at every epsilon, which is 0."""
+        return flint.arb(0)
+
     def reversed(self) -> Nothing:
         """Return the pair itself."""
         return self
@@ -243,6 +282,15 @@ class VisibleChoice:
         q, q_error = mixed([(float(w), x.q, x.q_error) for w, x in found])
         slack = max(x.slack for _, x in found)
         return Cells(p, q, p_error, q_error, slack, _weighted([(w, x.infinite) for w, x in found]))
+
+    @property
+    def profile(self) -> ProfileInArb | None:
+        """The weighted mean of the branches' profiles in Arb, if all branches have one; otherwise None."""
+        found = [(exact(weight), profile_of(pair)) for weight, pair in self.branches]
+        known = [(weight, inner) for weight, inner in found if inner is not None]
+        if len(known) < len(found):
+            return None
+        return lambda epsilon: sum((arb_of(weight) * inner(epsilon) for weight, inner in known), flint.arb(0))
 
     def reversed(self) -> VisibleChoice:
         """Return the pair (Q, P), for the other direction of the neighbouring relation.

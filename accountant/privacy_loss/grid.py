@@ -18,6 +18,10 @@ from dpproof.accountant.pairs.base import Cells, DominatingPair, Floats
 _U = 2.0**-53
 
 
+class StepTooSmallError(ValueError):
+    """Raised if the numerical error of the privacy losses is not small against the step of a grid."""
+
+
 @dataclass(frozen=True)
 class LossLaw:
     """A distribution of privacy losses on a grid.
@@ -120,14 +124,14 @@ def law_below(
     0.49926
 
     Raises:
-        ValueError: if the step is too small for the slack.
+        StepTooSmallError: if the step is too small for the slack.
 
     Source: this project, docs/notes/loss_grid.md, section 4.
     """
     points = np.asarray(np.arange(first, last + 1) * step + origin, dtype=np.float64)
     cells = pair.cells(np.append(points - step / 2, points[-1] + step / 2))
     if cells.slack + 4 * _U * float(np.abs(points[[0, -1]]).max()) > step / 8:
-        raise ValueError(
+        raise StepTooSmallError(
             f"step ({step!r}) must be at least 8 times the numerical error of the privacy losses. Use a larger step."
         )
     masses = np.maximum(cells.p * (1 - cells.p_error) * (1 - 8 * _U), 0.0)

@@ -168,7 +168,7 @@ def plan(
     Raises:
         GridTooLargeError: if even an accuracy of 1e-3 needs more than 30 times ``points`` points.
     """
-    guide = Guide.of(parts)
+    guide, spacing = Guide.of(parts), _spacing(parts)
     steepest = _steepest(guide, parts)
     while True:
         small = 0.01 * accuracy
@@ -176,6 +176,8 @@ def plan(
         tilt, low, high, slopes = best_tilt(aim, small)
         step = math.sqrt(8 * accuracy / (float(guide.counts.sum()) * aim.saddle * (aim.saddle + 1)))
         longest = max(high - low, float((aim.highs - aim.lows).sum()) / 2, 1e-12 * (1 + abs(high)))
+        if aligned := longest <= points * spacing:
+            step = max(step, spacing)
         excess = longest / (step * points)
         if excess <= 1.01 or accuracy >= 1e-3:
             break
@@ -186,7 +188,7 @@ def plan(
             f"A grid of {points} points is too small. An accuracy of {accuracy:.0e} needs about {needed} points."
         )
     size = 2 ** min(max(round(math.log2(longest / step)), 14), round(math.log2(points)))
-    step, origins = _aligned(longest / (size - 16), parts)
+    step, origins = _aligned(longest / (size - 16), parts, spacing if aligned else 0.0)
     size = 1 << math.ceil(math.log2((high - low) / step + 8))
     moved = float(np.dot(guide.counts, origins))
     first = math.floor((low - moved) / step) - 1
@@ -303,19 +305,34 @@ def _crossing(function: Callable[[float], float], low: float, high: float) -> fl
     return math.exp(last_where(lambda place: function(math.exp(place)) < 0, *ends, apart=6e-11)[1])
 
 
-def _aligned(step: float, parts: Parts) -> tuple[float, tuple[float, ...]]:
+def _aligned(step: float, parts: Parts, spacing: float) -> tuple[float, tuple[float, ...]]:
     """Return a step, and each part's origin, for which atoms lie on the grid; else a step with few bits.
 
-    A pair with atoms has them at origin + multiples of ``lattice``. The part with the largest count decides.
+    If ``spacing`` is above 0, it is the common one of ``_spacing``. Otherwise a pair with atoms has them at origin +
+    multiples of ``lattice``, and the part with the largest count decides.
     """
     atoms = [(count, found) for pair, count in parts if (found := getattr(pair, "lattice", None))]
-    spacing = max(atoms, default=(0, 0.0))[1]
+    step, spacing = min(step, spacing or step), spacing or max(atoms, default=(0, 0.0))[1]
     if spacing >= step:
         step = spacing / math.floor(spacing / step)
     else:
         mantissa, exponent = math.frexp(step)
         step = math.ldexp(math.ceil(mantissa * 2**16), exponent - 16)
     return step, tuple(_remainder(getattr(pair, "origin", 0.0), step) for pair, _ in parts)
+
+
+def _spacing(parts: Parts) -> float:
+    """Return a step of a grid that contains every loss of every pair, up to one origin for each pair; 0 without one.
+
+    On such a grid no loss is rounded, so a smaller step is no more accurate.
+    """
+    supports = [getattr(pair, "support", None) for pair, _ in parts]
+    if not all(support is not None and support.spaced and support.size > 1 for support in supports):
+        return 0.0
+    spacings = [getattr(pair, "lattice", None) or 0.0 for pair, _ in parts]
+    least = min(spacings)
+    ratios = [spacing / least if least else math.inf for spacing in spacings]
+    return least if all(abs(ratio - round(min(ratio, 1e15))) <= 1e-13 * ratio for ratio in ratios) else 0.0
 
 
 def _remainder(origin: float, step: float) -> float:

@@ -25,6 +25,7 @@ from dpproof.accountant.numbers.inversion import last_where
 from dpproof.accountant.pairs.base import Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS
 from dpproof.accountant.pairs.sampled_loss import SoftCut
+from dpproof.accountant.privacy_loss.chernoff import chernoff
 from dpproof.accountant.privacy_loss.jump_outlook import Jumping, Outlook, Plan, log_expm1
 from dpproof.accountant.privacy_loss.saddle import (
     MOST_NODES,
@@ -32,7 +33,6 @@ from dpproof.accountant.privacy_loss.saddle import (
     Contour,
     Inapplicable,
     Line,
-    chernoff_factor,
     contour,
     line_at,
     log_of_one_plus,
@@ -50,13 +50,6 @@ class Chernoff:
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return 0 and the smallest of the bounds at ``epsilon``."""
         return 0.0, math.exp(min(chernoff(self.lines, epsilon), 0.0))
-
-
-def chernoff(lines: Sequence[Line], epsilon: float) -> float:
-    """Return the logarithm of the best Chernoff bound on delta at ``epsilon``; see ``saddle.coarse_delta``."""
-    logs = [x.log_mgf + x.log_mgf_error + chernoff_factor(x.c) - x.c * epsilon for x in lines]
-    best = min(logs, default=0.0)
-    return best + 1e-9 * (1 + abs(best))
 
 
 @dataclass(frozen=True)

@@ -10,26 +10,19 @@ delta(epsilon) by three terms. Aliasing terms are nonnegative and bounded by Che
 part is bounded by ``pairs.phases.decay``. Rounding errors are added up during the computation. The same
 points on the line are used for all epsilons near the epsilon for which they were chosen. Derivation:
 docs/notes/saddle_inversion.md.
-
-If neither this method nor the grid of losses applies, ``coarse_delta`` gives wide bounds. For the upper
-bound, (1 - e^(-x))^+ <= e^(cx) c^c/(1 + c)^(1 + c) for every c > 0, so delta(epsilon) is at most M(c) e^(-c
-epsilon) c^c/(1 + c)^(1 + c). The lower bound is the largest delta of a single pair, because a composition is
-no more private than one use of one of its pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.inversion import LEAST_DELTA, last_where
-from dpproof.accountant.pairs.base import Characteristic, DominatingPair, Floats, Tilted
+from dpproof.accountant.pairs.base import Characteristic, Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS, decay
-from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
 
 Parts = Sequence[tuple[Characteristic, int]]
 """Moment-generating functions of the composed pairs, each with the number of times the pair occurs."""
@@ -367,54 +360,3 @@ def _log_expm1(x: float) -> float:
 
 def _exp(x: float) -> float:
     return math.exp(x) if x < 700 else math.inf
-
-
-_TRIED = tuple(2.0 ** (k / 2) for k in range(-40, 41))
-
-
-def coarse_delta(
-    pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, epsilon: Fraction
-) -> tuple[float, float]:
-    """Return certified but wide bounds on the delta of a composition at ``epsilon``.
-
-    ``pairs`` are the dominating pairs, and ``parts`` their moment-generating functions, each with a count.
-    """
-    logs = [
-        line.log_mgf + line.log_mgf_error + chernoff_factor(line.c) - line.c * float(epsilon)
-        for line in _lines(parts)
-    ]
-    high = min(logs, default=0.0)
-    high += 1e-9 * (1 + abs(high))
-    low = max(delta_of_pair(pair, epsilon)[0] for pair, _ in pairs)
-    return low, max(min(math.exp(min(high, 0.0)), 1.0), LEAST_DELTA, low)
-
-
-def coarse_epsilon(
-    pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, delta: Fraction
-) -> tuple[float, float]:
-    """Return certified but wide bounds on the epsilon of a composition at ``delta``.
-
-    ``pairs`` and ``parts`` are those of ``coarse_delta``.
-    """
-    goal = math.log(delta.numerator) - math.log(delta.denominator)
-    ends = [
-        (line.log_mgf + line.log_mgf_error + chernoff_factor(line.c) - goal, line.c) for line in _lines(parts)
-    ]
-    high = min((max(value + 1e-9 * (1 + abs(value)), 0.0) / c for value, c in ends), default=math.inf)
-    low = max(epsilon_of_pair(pair, delta)[0] for pair, _ in pairs)
-    return low, max(high * (1 + 1e-12), low)
-
-
-def chernoff_factor(c: float) -> float:
-    """Return the logarithm of the largest value of (1 - exp(-x))^+ exp(-c x), which is c^c/(1 + c)^(1 + c)."""
-    return c * math.log(c / (1 + c)) - math.log1p(c)
-
-
-def _lines(parts: Parts) -> list[Line]:
-    found = []
-    for c in _TRIED:
-        try:
-            found.append(line_at(parts, c))
-        except Inapplicable:
-            continue
-    return [line for line in found if math.isfinite(line.log_mgf + line.log_mgf_error)]

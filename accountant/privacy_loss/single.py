@@ -3,22 +3,22 @@
 L is the privacy loss log dP/dQ. Any threshold in place of epsilon gives a lower bound. If the threshold is
 off by at most s, the difference is off by at most s times the probability under P between the two thresholds.
 The reason is that 1 - e^epsilon dQ/dP has absolute value at most about s there. If a pair has a method
-``profile``, this closed form is evaluated in Arb instead, however small its probabilities are.
+``profile`` or lists few outcomes, this closed form is evaluated in Arb instead, however small its
+probabilities are.
 
 This module also bounds the largest finite loss of a composition, and the probability of an infinite loss.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-
-import flint
 
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.enclosures import arb_of, round_down, round_up
 from dpproof.accountant.numbers.inversion import bracket, crossing, neighbours, refined
 from dpproof.accountant.pairs.base import DominatingPair, Floats
+from dpproof.accountant.pairs.outcomes import ProfileInArb, profile_of
 
 _EPS = 2.0**-52
 
@@ -31,10 +31,20 @@ def delta_of_pair(pair: DominatingPair, epsilon: Fraction) -> tuple[float, float
     >>> high, high - low < 1e-13
     (0.126937, True)
     """
-    if (profile := _closed(pair)) is not None:
-        value = refined(lambda: profile(arb_of(epsilon)))
-        return max(round_down(value), 0.0), min(round_up(value), 1.0)
+    if (profile := profile_of(pair)) is not None:
+        return delta_in_closed_form(profile, epsilon)
     return delta_by_masses(pair, epsilon)
+
+
+def delta_in_closed_form(profile: ProfileInArb, epsilon: Fraction) -> tuple[float, float]:
+    """Return certified bounds on the delta at ``epsilon`` of a profile that is evaluated in Arb."""
+    value = refined(lambda: profile(arb_of(epsilon)))
+    return max(round_down(value), 0.0), min(round_up(value), 1.0)
+
+
+def epsilon_in_closed_form(profile: ProfileInArb, delta: Fraction) -> tuple[float, float]:
+    """Return certified bounds on the smallest epsilon >= 0 at ``delta`` in (0, 1), of a profile in Arb."""
+    return bracket(lambda epsilon: profile(arb_of(epsilon)), delta)
 
 
 def delta_by_masses(pair: DominatingPair, epsilon: Fraction) -> tuple[float, float]:
@@ -51,16 +61,11 @@ def epsilon_of_pair(pair: DominatingPair, delta: Fraction) -> tuple[float, float
 
     Both bounds are infinite if the privacy loss is infinite with a probability above ``delta``.
     """
-    if (profile := _closed(pair)) is not None:
-        return bracket(lambda e: profile(arb_of(e)), delta)
+    if (profile := profile_of(pair)) is not None:
+        return epsilon_in_closed_form(profile, delta)
     if pair.cells(np.zeros(1)).infinite[0] > delta:
         return math.inf, math.inf
     return crossing(lambda e: _ends(pair, e)[0], lambda e: _ends(pair, e)[1], delta)
-
-
-def _closed(pair: DominatingPair) -> Callable[[flint.arb], flint.arb] | None:
-    """Return the profile in Arb if the pair has one in closed form; otherwise None."""
-    return getattr(pair, "profile", None)
 
 
 def _ends(pair: DominatingPair, epsilon: float) -> tuple[float, float]:

@@ -83,8 +83,9 @@ def compose_gaussian(*parts: GaussianDP) -> GaussianDP:
     >>> compose_gaussian(GaussianDP(3), GaussianDP(4)).delta(0).upper == GaussianDP(5).delta(0).upper
     True
     """
-    squares = [tuple(end**2 for end in _ends(part.mu, "mu")) for part in parts]
-    low, high = (sum((square[i] for square in squares), Fraction(0)) for i in (0, 1))
+    low, high = (sum((part.squares[i] for part in parts), Fraction(0)) for i in (0, 1))
+    if low == high:
+        return GaussianDP.of_square(low)
     with precision(128):
         return GaussianDP(Bound(round_down(arb_of(low).sqrt()), round_up(arb_of(high).sqrt())))
 

@@ -80,6 +80,8 @@ def _scaled(ends: tuple[Fraction, Fraction], factor: int) -> Bound:
 
 @_group.register
 def _(guarantee: GaussianDP, records: int) -> Profile:
+    if guarantee.square is not None:
+        return GaussianDP.of_square(guarantee.square * records**2)
     return GaussianDP(_scaled(ends_of(guarantee.mu, "mu"), records))
 
 

@@ -24,7 +24,8 @@ from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse
 from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
-from dpproof.accountant.privacy_loss.notion import PrivacyLoss, epsilon_by_inversion
+from dpproof.accountant.privacy_loss.by_inversion import epsilon_by_inversion
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.saddle import Inapplicable, saddle_for_epsilon
 
 _WIDE, _FINE = 1e-2, 1e-6

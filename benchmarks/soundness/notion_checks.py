@@ -19,9 +19,10 @@ from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 from dpproof.accountant.pairs.atoms import dominating_pair
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
-from dpproof.accountant.pairs.fixed_size import FixedSize, ReplacedGaussian
+from dpproof.accountant.pairs.fixed_size import FixedSize
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.pairs.subsampled import Subsampled, visible_coin
 from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
 from dpproof.accountant.shuffling.clones import general_randomiser

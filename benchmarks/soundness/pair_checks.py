@@ -12,9 +12,10 @@ from benchmarks.soundness.cases import Box, Case, Outcome
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
-from dpproof.accountant.pairs.fixed_size import FixedSize, ReplacedGaussian
+from dpproof.accountant.pairs.fixed_size import FixedSize
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.pairs.subsampled import Subsampled, visible_coin
 from dpproof.accountant.pairs.unequal_gaussians import SphericalGaussians
 

@@ -14,7 +14,8 @@ from typing import Unpack
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.trust import implies
-from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP, gaussian_to_zcdp
+from dpproof.accountant.guarantees.implied import gaussian_to_zcdp
+from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP
 from dpproof.accountant.guarantees.profile import Profile, ends_of
 from dpproof.accountant.numbers.arithmetic import recorded
 from dpproof.accountant.numbers.enclosures import exact

@@ -268,14 +268,14 @@ def test_the_least_delta_is_the_decimal_and_a_smaller_one_gets_a_reason():
 
 
 def test_a_decimal_at_an_end_of_what_is_answered_is_answered_and_an_error_names_what_was_typed():
-    code, said = run(
-        "account", "laplace", "--scale", "0.002", "--adjacency", "by-sensitivity", "--delta", "0"
-    )
+    words = ("account", "dp-sgd", "--sampling-rate", "0.5", "--steps", "1", "--adjacency", "add-remove")
+    code, said = run(*words, "--noise-multiplier", "0.0001", "--delta", "1e-6")
     assert code == 0
-    assert "scale is taken to be the double nearest to 0.002" in json.dumps(said)
-    words = ("account", "laplace", "--scale", "0.001", "--adjacency", "by-sensitivity", "--delta", "0")
-    with pytest.raises(ValueError, match=r"scale \(0\.001\)"):
-        CliRunner().invoke(app, list(words), catch_exceptions=False)
+    assert "noise_multiplier is taken to be the double nearest to 0.0001" in json.dumps(said)
+    with pytest.raises(ValueError, match=r"noise_multiplier \(1e-05\)"):
+        CliRunner().invoke(
+            app, [*words, "--noise-multiplier", "0.00001", "--delta", "0"], catch_exceptions=False
+        )
 
 
 def test_a_claim_file_means_its_decimals(tmp_path):

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.gaussian import gaussian_delta, gaussian_mu
-from dpproof.accountant.guarantees.notions import GaussianDP, approx_to_gaussian
+from dpproof.accountant.guarantees.implied import approx_to_gaussian
+from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 from tests.rows import rows
 

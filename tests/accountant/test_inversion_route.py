@@ -21,7 +21,7 @@ from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.pairs.gaussian_moments import SubsampledGaussianCharacteristic as Loss
 from dpproof.accountant.pairs.phases import decay, layers, phases_minus_one
 from dpproof.accountant.pairs.sampled_loss import log_ratio
-from dpproof.accountant.privacy_loss.notion import delta_by_inversion, epsilon_by_inversion
+from dpproof.accountant.privacy_loss.by_inversion import delta_by_inversion, epsilon_by_inversion
 from dpproof.accountant.privacy_loss.saddle import Inapplicable
 from dpproof.accountant.shuffling.counters import certain_mass
 

@@ -29,7 +29,6 @@ from dpproof.accountant.pairs.exponential_mechanism import (
 )
 from dpproof.accountant.pairs.fixed_size import (
     FixedSize,
-    ReplacedGaussian,
     poisson_replaced,
     with_replacement,
     without_replacement,
@@ -37,6 +36,7 @@ from dpproof.accountant.pairs.fixed_size import (
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.geometric import Geometric
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse, truthful_response
+from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.pairs.staircase import Staircase
 from dpproof.accountant.pairs.subsampled import Nothing, VisibleChoice, visible_coin
 from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
@@ -611,7 +611,7 @@ def test_cells_are_laws_whose_losses_lie_in_their_cells(pair: DominatingPair, pl
         (lambda: DiscreteGaussian(1, True), "shift"),
         (lambda: DiscreteGaussian("1e-12"), "variance"),
         (lambda: Geometric(-1), "scale"),
-        (lambda: Geometric("1/1000", 1), "scale"),
+        (lambda: Geometric("1e-13", 1), "scale"),
         (lambda: ShiftedBinomial(0, 0.5), "trials"),
         (lambda: ShiftedBinomial(10, 1), "probability"),
         (lambda: ShiftedBinomial(10**14, 0.5), "trials"),

@@ -23,15 +23,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE, MIRONOV
+from dpproof.accountant.guarantees.implied import gaussian_to_zcdp, pure_to_zcdp, zcdp_to_renyi
 from dpproof.accountant.guarantees.notions import (
     ZCDP,
     ApproxDP,
     GaussianDP,
     PureDP,
     RenyiDP,
-    gaussian_to_zcdp,
-    pure_to_zcdp,
-    zcdp_to_renyi,
 )
 from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.guarantees.profile import Profile

@@ -18,13 +18,14 @@ from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.binomial import ShiftedBinomial, ShuffledBinary
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
-from dpproof.accountant.pairs.fixed_size import Everything, FixedSize, ReplacedGaussian, with_replacement
+from dpproof.accountant.pairs.fixed_size import Everything, FixedSize, with_replacement
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
 from dpproof.accountant.pairs.geometric import Geometric
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.lattice import charged, mixed
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse
+from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.pairs.staircase import Staircase
 from dpproof.accountant.pairs.subsampled import Nothing, Subsampled, VisibleChoice, visible_coin
 from dpproof.accountant.pairs.unequal_gaussians import SphericalGaussians, UnequalGaussians
@@ -428,7 +429,6 @@ def test_a_list_of_branches_is_as_good_as_a_tuple() -> None:
         (lambda: FixedSize("x", 0.1), "pair"),
         (lambda: VisibleChoice(((1, "x"),)), "pair"),
         (lambda: FixedSize(BoundedRange(1), Fraction(1, 10**400)), "rate"),
-        (lambda: Laplace("0.7"), "scale"),
         (lambda: Laplace(True), "scale"),
         (lambda: BoundedRange(601), "epsilon"),
         (lambda: BoundedRange("1e-301"), "epsilon"),

@@ -41,12 +41,14 @@ def product(pairs, count):
     return [(mpmath.fprod(p for p, _ in row), mpmath.fprod(q for _, q in row)) for row in rows]
 
 
+@mpmath.workdps(40)
 def geometric(scale, shift, reach=400):
     mass = [mpmath.exp(-abs(x) / mpmath.mpf(scale)) for x in range(-reach, reach + 1)]
     total = mpmath.fsum(mass)
     return [(mass[i] / total, mass[i - shift] / total) for i in range(shift, len(mass))]
 
 
+@mpmath.workdps(40)
 def discrete_gaussian(sigma, shift, reach=60):
     def mass(x):
         return mpmath.exp(-(mpmath.mpf(x) ** 2) / (2 * mpmath.mpf(sigma) ** 2))
@@ -55,11 +57,13 @@ def discrete_gaussian(sigma, shift, reach=60):
     return [(mass(x) / total, mass(x - shift) / total) for x in range(-reach, reach + 1)]
 
 
+@mpmath.workdps(40)
 def binomial(trials):
     mass = [mpmath.mpf(math.comb(trials, x)) / 2**trials for x in range(trials + 1)]
     return list(zip([*mass, 0], [0, *mass], strict=True))
 
 
+@mpmath.workdps(40)
 def response(randomness, categories):
     other = mpmath.mpf(randomness) / categories
     truth = 1 - mpmath.mpf(randomness) + other

@@ -23,8 +23,8 @@ from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.subsampled import visible_coin
 from dpproof.accountant.pairs.unequal_gaussians import SphericalGaussians
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, profile
+from dpproof.accountant.privacy_loss.chernoff import coarse_delta, coarse_epsilon
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from dpproof.accountant.privacy_loss.saddle import coarse_delta, coarse_epsilon
 from dpproof.accountant.rl.rlsvi import rlsvi as log_sums
 from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
 from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal

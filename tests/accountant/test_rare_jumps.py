@@ -15,8 +15,9 @@ from dpproof.accountant.numbers.normal import log_upper_tail
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.gaussian_moments import SubsampledGaussianCharacteristic as Loss
 from dpproof.accountant.pairs.sampled_loss import SoftCut
+from dpproof.accountant.privacy_loss.by_inversion import epsilon_by_inversion
 from dpproof.accountant.privacy_loss.jump_outlook import Outlook
-from dpproof.accountant.privacy_loss.notion import PrivacyLoss, epsilon_by_inversion
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.rare_jumps import _on_two_lines, _Steps
 from dpproof.accountant.privacy_loss.saddle import Inapplicable
 from tests.rows import rows

@@ -21,8 +21,9 @@ from dpproof.accountant.guarantees.profile import BestOf, Enclosed, Profile
 from dpproof.accountant.numbers.arithmetic import math
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.base import Characteristic, DominatingPair, Floats, Tilted
-from dpproof.accountant.pairs.fixed_size import FixedSize, ReplacedGaussian
+from dpproof.accountant.pairs.fixed_size import FixedSize
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.pairs.subsampled import VisibleChoice, visible_coin
 from dpproof.accountant.privacy_loss.notion import composed
 from dpproof.accountant.published import published

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.noise.gaussian import ACCOUNTANT as GAUSSIAN
-from dpproof.accountant.noise.gaussian import GaussianParameters, mu
+from dpproof.accountant.noise.gaussian import GaussianParameters, guarantee
 from dpproof.accountant.numbers.arithmetic import cache
 from dpproof.accountant.numbers.enclosures import arb_of, precision, round_up
 
@@ -150,7 +149,7 @@ class VisitSums:
         """
         known = GaussianParameters(sigma=self.multiplier, sensitivity=1.0)
         return PrivacyResult(
-            GaussianDP(mu(known)),
+            guarantee(known),
             self.adjacency,
             TrustModel.CENTRAL,
             "the noisy visits and sums of returns of all states",

@@ -48,12 +48,12 @@ from dpproof.accountant.published import published
 from dpproof.accountant.rl.private_ucb.changes import Change, Changes, Moves
 from dpproof.accountant.rl.private_ucb.parameters import CountsParameters
 
-_LEAST_SCALE, _LARGEST_SCALE = 2e-3, 1e12  # of ``dpproof.accountant.pairs.laplace``
+_LEAST_SCALE, _LARGEST_SCALE = 2e-3, 1e12  # of the grids of losses that are tried
 _LARGEST_WHOLE, _MOST_SHIFT, _MOST_LOSS = (
     1e12,
     10**5,
     600,
-)  # the latter of ``dpproof.accountant.pairs.geometric``
+)  # the largest shift is that of ``dpproof.accountant.pairs.geometric``
 
 
 class Step(NamedTuple):

@@ -85,7 +85,7 @@ def account(parameters: ThompsonParameters, adjacency: Adjacency) -> PrivacyResu
     if adjacency is not Adjacency.REWARDS_ONLY:
         raise UnprovedAdjacencyError("thompson", adjacency, f"Use {Adjacency.REWARDS_ONLY.value}.")
     return PrivacyResult(
-        GaussianDP(mu_of_run(parameters)),
+        GaussianDP.of_square(parameters.square),
         adjacency,
         TrustModel.CENTRAL,
         "every draw of every round",

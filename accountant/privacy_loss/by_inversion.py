@@ -1,0 +1,170 @@
+"""Delta and epsilon of a composition by inversion of its moment-generating function.
+
+The search for epsilon is not certified, but one evaluation of the profile certifies each of its two bounds.
+Derivations: docs/notes/saddle_inversion.md and docs/notes/rare_jumps.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from dpproof.accountant.numbers.inversion import first_step, neighbours
+from dpproof.accountant.privacy_loss.jump_outlook import Jumping
+from dpproof.accountant.privacy_loss.rare_jumps import Parted, parted
+from dpproof.accountant.privacy_loss.saddle import (
+    MOST_NODES,
+    Contour,
+    Inapplicable,
+    Line,
+    Parts,
+    contour,
+    line_at,
+    saddle_for_delta,
+    saddle_for_epsilon,
+)
+
+Ends = tuple[float, float]
+Integral = Contour | Parted
+Saddle = Callable[[Parts, float], Line]
+"""A function that returns a line near the saddle point. The number is by how much its log delta is misjudged."""
+_RAREST = math.log(1e-300)
+_FEW_NODES, _NARROW, _FAR_OFF = 1 << 14, 1e-7, 2.0
+_FLATTEST = 0.25
+"""The smallest distance between the line and the pole at 0, in units of 1 over the loss's standard deviation."""
+
+
+def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
+    """Return certified bounds on the delta of a composition at ``epsilon``, from moment-generating functions.
+
+    Raises:
+        Inapplicable: if this method has no answer.
+    """
+    below, above = neighbours(epsilon)
+
+    def saddle(some: Parts, _: float) -> Line:
+        return _away_from_pole(some, saddle_for_epsilon(some, float(epsilon)))
+
+    def ends(found: Integral) -> Ends:
+        high = found.delta(below)
+        low = high if below == above else found.delta(above)
+        return min(low[0], 1.0), min(high[1], 1.0)
+
+    def in_parts(part: Jumping, times: int) -> Parted:
+        return parted(part, times, log_delta=_RAREST, epsilon=float(epsilon))
+
+    return _best(parts, saddle, lambda line: min(line.log_delta(float(epsilon)), -1e-9), in_parts, ends)
+
+
+def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
+    """Return certified bounds on the smallest epsilon >= 0 at ``delta`` in (0, 1), from moment-generating functions.
+
+    Raises:
+        Inapplicable: if this method has no answer.
+    """
+    goal = math.log(delta.numerator) - math.log(delta.denominator)
+
+    def saddle(some: Parts, off: float) -> Line:
+        return _away_from_pole(some, saddle_for_delta(some, min(goal + off, -1e-9)))
+
+    def ends(found: Integral) -> Ends:
+        guess, wrong = _solve(found, goal)
+        if guess <= 0 and found.delta(0.0)[1] <= delta:
+            return 0.0, 0.0
+        return _below(found, max(guess, 0.0), wrong, delta), _above(found, max(guess, 0.0), wrong, delta)
+
+    def in_parts(part: Jumping, times: int) -> Parted:
+        return parted(part, times, log_delta=goal)
+
+    return _best(parts, saddle, lambda _: goal, in_parts, ends)
+
+
+def _best(
+    parts: Parts,
+    saddle: Saddle,
+    log_delta: Callable[[Line], float],
+    in_parts: Callable[[Jumping, int], Parted],
+    ends: Callable[[Integral], Ends],
+) -> Ends:
+    """Return the first narrow answer: by one integral, by parts with and without rare jumps, or by more points.
+
+    Bounds of several methods are combined.
+    """
+    methods: list[Callable[[], Integral]] = [lambda: _centred(parts, saddle, log_delta, MOST_NODES)]
+    first = parts[0][0]
+    if len(parts) == 1 and isinstance(first, Jumping) and first.may_jump:
+        methods.insert(0, lambda: in_parts(first, parts[0][1]))
+        methods.insert(0, lambda: _centred(parts, saddle, log_delta, _FEW_NODES))
+    low, high, refused = 0.0, math.inf, Inapplicable("no method applies")
+    for method in methods:
+        try:
+            found = ends(method())
+        except Inapplicable as error:
+            refused = error
+            continue
+        low, high = max(low, found[0]), min(high, found[1])
+        if high - low <= _NARROW * high:
+            return low, high
+    if math.isinf(high):
+        raise refused
+    return low, high
+
+
+def _centred(parts: Parts, saddle: Saddle, log_delta: Callable[[Line], float], most: int) -> Contour:
+    """Return the integral on one line. If the line is far from the saddle point, take the line that corrects this."""
+    off = 0.0
+    for _ in range(3):
+        line = saddle(parts, off)
+        found = contour(parts, line, log_delta(line), most)
+        here = line.saddle_epsilon()
+        low, high = found.delta(here) if here > 0 else (0.0, 0.0)
+        if low <= 0:
+            break
+        off = line.log_delta(here) - math.log(low / 2 + high / 2)
+        if abs(off) < _FAR_OFF:
+            break
+    return found
+
+
+def _away_from_pole(parts: Parts, line: Line) -> Line:
+    if not line.variance > 0:
+        raise Inapplicable("the variance of the privacy loss is not above 0 in double precision")
+    least = _FLATTEST / math.sqrt(line.variance)
+    return line if line.c >= least else line_at(parts, least)
+
+
+def _solve(found: Integral, goal: float) -> tuple[float, float]:
+    """Return the place where the middle of the certified bounds meets the goal, and the uncertainty of the place.
+
+    ``sign_change`` is not used, because the contour gives no information far from the saddle point, so there
+    is no bracket.
+    """
+    (epsilon, slope), width = found.aim, 0.0
+    previous: tuple[float, float] | None = None
+    for _ in range(30):
+        low, high = found.delta(epsilon)
+        if low <= 0:
+            raise Inapplicable("rounding hides delta")
+        gap, width = math.log(low / 2 + high / 2) - goal, (high - low) / high
+        if previous and previous[0] != epsilon and (gap - previous[1]) / (epsilon - previous[0]) < 0:
+            slope = (gap - previous[1]) / (epsilon - previous[0])
+        previous = epsilon, gap
+        moved = -gap / slope
+        if abs(moved) <= max(1e-15 * abs(epsilon), width / 4 / abs(slope)):
+            break
+        epsilon += moved
+    return epsilon, max(width / abs(slope), 4e-16 * abs(epsilon), 1e-320)
+
+
+def _above(found: Integral, guess: float, step: float, delta: Fraction) -> float:
+    """An epsilon at or above ``guess`` whose delta is certified to be at most ``delta``."""
+    end = guess + 2.0**60 * step
+    if (high := first_step(lambda epsilon: found.delta(epsilon)[1] <= delta, guess, step, end)) < end:
+        return high
+    raise Inapplicable("no epsilon near the saddle point is certified to meet delta")
+
+
+def _below(found: Integral, guess: float, step: float, delta: Fraction) -> float:
+    """An epsilon at or below ``guess``, at least 0, whose delta is certified to be above ``delta``."""
+    return first_step(lambda epsilon: found.delta(epsilon)[0] > delta, guess, -step, 0.0)
