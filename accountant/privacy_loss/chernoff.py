@@ -13,7 +13,7 @@ from fractions import Fraction
 from dpproof.accountant.numbers.arithmetic import math
 from dpproof.accountant.numbers.inversion import LEAST_DELTA
 from dpproof.accountant.pairs.base import DominatingPair
-from dpproof.accountant.privacy_loss.saddle import Inapplicable, Line, Parts, line_at
+from dpproof.accountant.privacy_loss.saddle import Inapplicable, Line, Parts, chernoff_factor, line_at
 from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
 
 
@@ -58,11 +58,6 @@ def coarse_epsilon(
     high = min((max(value + 1e-9 * (1 + abs(value)), 0.0) / c for value, c in ends), default=math.inf)
     low = max(epsilon_of_pair(pair, delta)[0] for pair, _ in pairs)
     return low, max(high * (1 + 1e-12), low)
-
-
-def chernoff_factor(c: float) -> float:
-    """Return the logarithm of the largest value of (1 - exp(-x))^+ exp(-c x), which is c^c/(1 + c)^(1 + c)."""
-    return c * math.log(c / (1 + c)) - math.log1p(c)
 
 
 def _lines(parts: Parts) -> list[Line]:

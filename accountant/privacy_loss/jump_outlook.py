@@ -16,8 +16,7 @@ import numpy as np
 from dpproof.accountant.numbers.inversion import last_where
 from dpproof.accountant.pairs.base import Characteristic, Floats
 from dpproof.accountant.pairs.sampled_loss import SoftCut
-from dpproof.accountant.privacy_loss.chernoff import chernoff_factor
-from dpproof.accountant.privacy_loss.saddle import QUIET
+from dpproof.accountant.privacy_loss.saddle import QUIET, chernoff_factor
 
 
 @runtime_checkable

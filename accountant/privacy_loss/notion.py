@@ -239,10 +239,16 @@ _Route = Callable[[], Ends]
 def _first_route(inversion: _Route, grid: _Route, many: _Route, coarse: _Route) -> Ends:
     """Return the first answer that exists: by inversion, by the grid, by many outcomes, or a coarse one.
 
-    Many outcomes are also listed if the grid's answer is wide.
+    If the answer of the inversion is wide, it is intersected with that of the grid. Many outcomes are also listed
+    if the grid's answer is wide.
     """
     with contextlib.suppress(Inapplicable):
-        return inversion()
+        low, high = inversion()
+        if low < (1 - _WIDE) * high:
+            with contextlib.suppress(GridTooLargeError):
+                other = _on_grid(grid)
+                low, high = max(low, other[0]), min(high, other[1])
+        return low, high
     try:
         low, high = _on_grid(grid)
     except GridTooLargeError as failed:

@@ -95,21 +95,30 @@ def parted(part: Jumping, times: int, *, log_delta: float, epsilon: float | None
     return found if abs(off) < _FAR_OFF or better <= 0 else _near(part, times, outlook, better)
 
 
-_USUAL, _FAR_OFF = 2.5, 2.0
-"""By how much Chernoff's bound usually exceeds log delta, and how far off is too far. The parts are then made again."""
+_USUAL, _FAR_OFF, _NARROW = 2.5, 2.0, 1e-5
+"""By how much Chernoff's bound usually exceeds log delta, how far off is too far, and a narrow width of delta."""
 
 
 def _near(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> Parted:
+    """Return the first parts with narrow bounds at an epsilon, or those with the narrowest."""
     c, single = outlook.whole(epsilon)
     methods = [partial(_on_one_line, part, times, outlook, c, epsilon)] if single else []
     methods += [partial(_on_two_lines, part, times, outlook, plan) for plan in outlook.plans(epsilon)]
-    refused = Inapplicable("no cut was tried")
+    best, least, refused = None, math.inf, Inapplicable("no cut was tried")
     for method in methods:
         try:
-            return method()
+            found = method()
+            low, high = found.delta(epsilon)
         except Inapplicable as error:
             refused = error
-    raise refused
+            continue
+        if 1 - low / high < least:
+            best, least = found, 1 - low / high
+        if least < _NARROW:
+            break
+    if best is None:
+        raise refused
+    return best
 
 
 def _without_far_jumps(part: Jumping, times: int, outlook: Outlook, c: float) -> tuple[Jumping, float]:
@@ -164,14 +173,21 @@ _MOST_BULK_NODES, _MOST_JUMP_NODES = MOST_NODES // 2, MOST_NODES // 4
 
 
 def _refined(line_at_c: Callable[[float], Line], c: float, epsilon: float) -> Line:
-    """Return a line nearer to the saddle point for an epsilon than the one at c, within a factor of 1.5 of c."""
-    line = line_at_c(c)
-    for _ in range(6):
-        moved = (epsilon - line.saddle_epsilon()) / (line.variance + line.c**-2)
-        place = min(max(line.c + moved, c / 1.5), c * 1.5)
-        if abs(place - line.c) ** 2 * line.variance < 1:
+    """Return a line near c at which Chernoff's bound at an epsilon is smaller than at c, if one is found."""
+    line, share = line_at_c(c), 1.0
+    for _ in range(8):
+        moved = share * (epsilon - line.saddle_epsilon()) / (line.variance + line.c**-2)
+        place = min(max(line.c + moved, line.c / 1.5), line.c * 1.5)
+        if (place - line.c) ** 2 * line.variance < 1:
             break
-        line = line_at_c(place)
+        try:
+            other = line_at_c(place)
+        except Inapplicable:
+            other = line
+        if chernoff((other,), epsilon) < chernoff((line,), epsilon):
+            line = other
+        else:
+            share /= 4
     return line
 
 

@@ -188,10 +188,14 @@ class Contour:
         return self.line.saddle_epsilon(), -self.line.c
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        """Return certified bounds on delta at ``epsilon``, before they are clipped to [0, 1]."""
+        """Return certified bounds on delta at ``epsilon``, before they are clipped to [0, 1].
+
+        The upper one is at most Chernoff's bound.
+        """
         value, error = self.terms(epsilon)
         error += 1.01 * self.cut
-        return self.scaled(value - error - self.alias(epsilon), value + error, epsilon)
+        most = math.exp(chernoff_factor(self.line.c)) * (1 + 1e-9)
+        return self.scaled(value - error - self.alias(epsilon), min(value + error, most), epsilon)
 
     def terms(self, epsilon: float) -> tuple[float, float]:
         """Return the trapezoidal sum over the points, and its rounding error, as fractions of M(c) exp(-c epsilon)."""
@@ -211,7 +215,7 @@ class Contour:
         """Return the bounds multiplied by M(c) exp(-c epsilon), rounded outward."""
         exponent = self.line.log_mgf - self.line.c * epsilon
         error = self.line.log_mgf_error + 4 * EPS * (abs(self.line.log_mgf) + self.line.c * abs(epsilon) + 4)
-        if high <= 0 or exponent > 700:
+        if high <= 0 or not exponent + error < 700:
             raise Inapplicable("the upper bound on delta is not positive, or too large to compute")
         upper = high * math.exp(exponent + error) * (1 + 16 * EPS)
         lower = low * math.exp(exponent - error) * (1 - 16 * EPS) if low > 0 else 0.0
@@ -360,3 +364,8 @@ def _log_expm1(x: float) -> float:
 
 def _exp(x: float) -> float:
     return math.exp(x) if x < 700 else math.inf
+
+
+def chernoff_factor(c: float) -> float:
+    """Return the logarithm of the largest value of (1 - exp(-x))^+ exp(-c x), which is c^c/(1 + c)^(1 + c)."""
+    return c * math.log(c / (1 + c)) - math.log1p(c)
