@@ -22,6 +22,8 @@ from dpproof.accountant.pairs.strips import Tilting
 
 _MOST_NODES = 400_000
 _MOST_ENTRIES = 4_000_000
+_MOST_ERROR = 0.02
+"""The sums of relative errors are of first order, so each error must be small."""
 _NORMAL = 1 / math.sqrt(2 * math.pi)
 
 
@@ -146,6 +148,8 @@ class _Line:
         raw = np.exp(exponent - self.peak)
         error = self.base_error + self.c * (self.ratio_error + EPS * np.abs(self.loss))
         error += EPS * (np.abs(exponent) + np.abs(exponent - self.peak) + 5)
+        if not float(error[exponent > self.peak - 700].max()) < _MOST_ERROR:
+            raise OverflowError("rounding hides the tilted density of the loss")
         self.total = float(raw.sum())
         self.weights = raw / self.total
         self.total_error = 1.01 * float((self.weights * error).sum()) + 80 * EPS

@@ -200,6 +200,8 @@ def _edges(tilting: Tilting) -> Floats:
     for _ in range(_PASSES):
         upper, lower, _, _ = _log_masses(tilting, edges)
         some = np.flatnonzero(upper > _log_least_sum(lower) - _SEEN)
+        if not some.size:
+            raise OverflowError("the density of the tilted loss leaves the range of doubles")
         first, last = edges[some[0]], edges[some[-1] + 1]
         count = math.ceil(min((last - first) / _LEAST_WIDTH, _MOST_BLOCKS))
         fine = first + (last - first) / count * np.arange(count)

@@ -64,7 +64,7 @@ class Plan:
 
 
 _WIDEST, _SPARE, _SPARES, _MOST_SPARE = 0.25, 3.0, (0.7, 0.0, 3.0), 12.0
-_LINES = 128
+_LINES, _LARGEST = 128, 1e18
 _CUTS = 160
 
 
@@ -79,7 +79,7 @@ class Outlook:
         weights = np.exp(masses[usual])
         mean = weights @ self.loss[usual]
         spread = math.sqrt(float(weights @ (self.loss[usual] - mean) ** 2) * times) + 1e-300
-        self.c = np.geomspace(1e-4, max(60 / spread, 200.0), _LINES)
+        self.c = np.geomspace(1e-4, min(max(60 / spread, 200.0), _LARGEST), _LINES)
         grown = masses + self.c[:, None] * self.loss
         first = int(np.argmax(self.y > 0))
         self.places = np.unique(np.linspace(first, len(self.y) - 2, _CUTS).astype(int))
@@ -152,5 +152,5 @@ def log_expm1(times: int, log_ratio: Floats) -> Floats:
 
 
 def power_of_two(number: float) -> float:
-    """Return the largest power of two that is at most ``number``."""
-    return math.ldexp(0.5, math.frexp(number)[1])
+    """Return the largest power of two that is at most ``number``, and at least 2^-40."""
+    return max(math.ldexp(0.5, math.frexp(number)[1]), 2.0**-40)

@@ -173,7 +173,12 @@ def _epsilon(parts: Composition, closed: ProfileInArb | None, delta: Fraction, k
 
 
 def _never_far(parts: Composition, delta: Fraction) -> bool:
-    """Whether Pinsker's inequality proves that delta at epsilon 0, the total variation distance, is small enough."""
+    """Whether Pinsker's inequality proves that delta at epsilon 0, the total variation distance, is small enough.
+
+    The divergence of a step is bounded in one direction only, so all steps must be of one kind.
+    """
+    if len(parts) > 1:
+        return False
     bounds = [(getattr(pair, "divergence", None), count) for pair, count in parts]
     known = [bound() * count for bound, count in bounds if bound is not None]
     return len(known) == len(bounds) and math.fsum(known) / 2 * (1 + 1e-12) <= delta * delta
@@ -252,9 +257,9 @@ def _first_route(inversion: _Route, grid: _Route, many: _Route, coarse: _Route) 
     try:
         low, high = _on_grid(grid)
     except GridTooLargeError as failed:
-        for other in (many, coarse):
+        for route in (many, coarse):
             with contextlib.suppress(Inapplicable):
-                return other()
+                return route()
         raise failed
     if low < (1 - _WIDE) * high:
         with contextlib.suppress(Inapplicable):

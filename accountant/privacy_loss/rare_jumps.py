@@ -268,9 +268,9 @@ class _Steps:
         )
         if n > 1:
             wrong = wrong + _exp(lead + (n - 2) * largest) * (n - 1) * largest_v * u_error
-        rounding = (
-            24 * EPS * np.abs(exponent) * _exp(np.maximum(exponent.real, 0) + n * log_u.real - log_scale)
-        )
+        scale = n * log_u.real - log_scale
+        rounding = 24 * EPS * np.abs(exponent) * _exp(np.maximum(exponent.real, 0) + scale)
+        rounding = rounding + _exp(scale + math.log(2.02 * _LEAST))
         turned = EPS * (12 * n * np.abs(log_u) + 8 * np.abs(found) + 8 * abs(log_scale) + 8) * size
         return found, 1.02 * (wrong + rounding + turned)
 
@@ -287,13 +287,20 @@ def _with_error(part: Jumping, c: float, step: float, count: int) -> tuple[NDArr
     return found, 1.01 * (error + 80 * EPS * np.abs(found))
 
 
+_LEAST = 1e-300
+"""The smallest size whose logarithm is taken."""
+
+
 def _log_of_expm1(exponent: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """Return a logarithm of exp(exponent) - 1. The latter errs by 24 EPS |exponent| exp(max(real part, 0)) at most."""
+    """Return a logarithm of exp(exponent) - 1.
+
+    The latter errs by at most 24 EPS |exponent| exp(max(real part, 0)), and by 2 times ``_LEAST`` where it is smaller.
+    """
     a, b = np.minimum(exponent.real, 40.0), exponent.imag
     grown = np.empty_like(exponent)
     grown.real = np.expm1(a) * np.cos(b) - 2 * np.sin(b / 2) ** 2
     grown.imag = np.exp(a) * np.sin(b)
-    size = np.maximum(np.abs(grown), 1e-300)
+    size = np.maximum(np.abs(grown), _LEAST)
     near = np.log(size) + 1j * np.angle(grown)
     return np.asarray(np.where(exponent.real > 40, exponent, near))
 

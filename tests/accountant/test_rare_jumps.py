@@ -155,6 +155,21 @@ def test_outcomes_with_a_jump_have_the_mgf_of_all_outcomes_less_that_of_the_bulk
     assert errors[0] < 1e-6
 
 
+def test_jumps_rarer_than_the_smallest_double_are_charged():
+    """With one step the quotient is that of the jumps."""
+    base, cut = loss_of(1e-9, 1.0, []), SoftCut(37.75, 0.125)
+    values, errors = _Steps(base.bulk(cut), base.jumps(cut), 1, 0.0).values(0.05, 64.0, 12)
+    found, inexact = base.jumps(cut).minus_one(0.05, 64.0, 12)
+    assert (np.abs(np.exp(values) - (1 + found)) <= errors + inexact + 1e-15).all()
+
+
+def test_losses_beyond_doubles_are_refused_or_bounded():
+    """An accepted rate at which a tilt has no finite density."""
+    step = SubsampledGaussian(7.797849275191991e-118, 0.11633267398025432)
+    found = PrivacyLoss([[(step, 2)]]).epsilon("1e-280")
+    assert 0 <= found.lower <= found.upper
+
+
 @rows(
     ("rate", "sigma", "steps", "epsilon"),
     [
