@@ -61,6 +61,7 @@ ERRORS = {
     "UnreachableTargetError": "dpproof.accountant.claims.calibration:UnreachableTargetError",
     "NoNoiseNeededError": "dpproof.accountant.claims.calibration:NoNoiseNeededError",
     "GridTooLargeError": "dpproof.accountant.privacy_loss.planning:GridTooLargeError",
+    "StepTooSmallError": "dpproof.accountant.privacy_loss.grid:StepTooSmallError",
     "UndecidedError": "dpproof.accountant.numbers.bounds:UndecidedError",
     "NoAuditError": "dpproof.audits.engine.errors:NoAuditError",
     "LoadError": "dpproof.audits.engine.errors:LoadError",
