@@ -24,6 +24,8 @@ _MOST_NODES = 400_000
 _MOST_ENTRIES = 4_000_000
 _MOST_ERROR = 0.02
 """The sums of relative errors are of first order, so each error must be small."""
+_MOST_OUTPUTS = 4_000
+"""How many outputs guide the choice of a cut, at most."""
 _NORMAL = 1 / math.sqrt(2 * math.pi)
 
 
@@ -67,12 +69,12 @@ class SubsampledGaussianCharacteristic:
         return replace(self, cuts=(*self.cuts, replace(cut, keeps_jumps=True)))
 
     def outputs(self, high: float) -> tuple[Floats, Floats]:
-        """Return outputs y up to ``high`` in equal steps, and logarithms of their probabilities under P.
+        """Return at most 4,001 outputs y up to ``high``, evenly spaced, and logarithms of their probabilities under P.
 
         Their sums have the trapezoidal rule's error. Nothing certified may rest on them.
         """
         step = min(0.02, self.noise_multiplier / 8)
-        y = np.linspace(-REACH, high, math.ceil((high + REACH) / step) + 1)
+        y = np.linspace(-REACH, high, min(math.ceil((high + REACH) / step), _MOST_OUTPUTS) + 1)
         return y, math.log(_NORMAL * (y[1] - y[0])) - y * y / 2 + (self.losses(y) if self.removes else 0.0)
 
     def losses(self, y: Floats) -> Floats:

@@ -16,7 +16,7 @@ import numpy as np
 from dpproof.accountant.numbers.inversion import last_where
 from dpproof.accountant.pairs.base import Characteristic, Floats
 from dpproof.accountant.pairs.sampled_loss import SoftCut
-from dpproof.accountant.privacy_loss.saddle import QUIET, chernoff_factor
+from dpproof.accountant.privacy_loss.saddle import QUIET, chernoff_factor, log_expm1
 
 
 @runtime_checkable
@@ -51,7 +51,15 @@ class Jumping(Characteristic, Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """A proposal: where to cut, how softly, and at which c the lines of the two integrals are."""
+    """A proposal of a cut and of the lines of the two integrals.
+
+    Attributes:
+        place, width: where the cut is, and how soft.
+        bulk, jumps: the real parts c of the lines of the integrals without and with a jump.
+        epsilon: where delta is wanted.
+        log_delta: an estimate of the logarithm of delta there, by Chernoff's bounds.
+        slope: c of the part that is larger there. Log delta falls about so fast.
+    """
 
     place: float
     width: float
@@ -59,7 +67,6 @@ class Plan:
     jumps: float
     epsilon: float
     log_delta: float
-    """An estimate of the logarithm of delta at epsilon, by Chernoff's bounds."""
     slope: float
 
 
@@ -141,14 +148,6 @@ class Outlook:
         """Return the logarithm of the least sum of Chernoff's bounds at an epsilon."""
         moved = (self.c * epsilon)[:, None]
         return float(np.logaddexp((self.bulk - moved).min(axis=0), (self.jumps - moved).min(axis=0)).min())
-
-
-def log_expm1(times: int, log_ratio: Floats) -> Floats:
-    """Return log((1 + ratio)^times - 1)."""
-    exponent = times * np.logaddexp(0.0, log_ratio)
-    with np.errstate(divide="ignore"):
-        usual = exponent + np.log(-np.expm1(-exponent))
-    return np.asarray(np.where(exponent < 1e-290, math.log(times) + log_ratio, usual))
 
 
 def power_of_two(number: float) -> float:

@@ -21,12 +21,12 @@ from functools import partial
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.numbers.inversion import last_where
+from dpproof.accountant.numbers.inversion import LEAST_DELTA, last_where
 from dpproof.accountant.pairs.base import Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS
 from dpproof.accountant.pairs.sampled_loss import SoftCut
 from dpproof.accountant.privacy_loss.chernoff import chernoff
-from dpproof.accountant.privacy_loss.jump_outlook import Jumping, Outlook, Plan, log_expm1
+from dpproof.accountant.privacy_loss.jump_outlook import Jumping, Outlook, Plan
 from dpproof.accountant.privacy_loss.saddle import (
     MOST_NODES,
     QUIET,
@@ -35,6 +35,7 @@ from dpproof.accountant.privacy_loss.saddle import (
     Line,
     contour,
     line_at,
+    log_expm1,
     log_of_one_plus,
     period_of,
     short,
@@ -43,7 +44,7 @@ from dpproof.accountant.privacy_loss.saddle import (
 
 @dataclass(frozen=True)
 class Chernoff:
-    """A bound on a part of delta that is too small to be computed: between 0 and exp(log_value - slope epsilon)."""
+    """A part of delta that is too small to matter: it is between 0 and Chernoff's bound on one of the lines."""
 
     lines: tuple[Line, ...]
 
@@ -65,7 +66,8 @@ class Parted:
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return certified bounds on delta at ``epsilon``, before they are clipped to [0, 1]."""
         lows, highs = zip(*(part.delta(epsilon) for part in self.parts), strict=True)
-        return math.fsum(lows) * (1 - 1e-15), (math.fsum(highs) + self.rest) * (1 + 1e-15)
+        high = (math.fsum(highs) + self.rest) * (1 + 1e-15)
+        return math.fsum(lows) * (1 - 1e-15), max(high, LEAST_DELTA)
 
 
 _FAR_WIDTH = 0.125
@@ -127,7 +129,7 @@ def _without_far_jumps(part: Jumping, times: int, outlook: Outlook, c: float) ->
     The cut is so steep that it outweighs these jumps on lines up to 2.5 c.
     """
     far = SoftCut(float(outlook.y[-1]), outlook.far_width(_FACTORS[-1] * c, _FAR_WIDTH))
-    return part.bulk(far), times * math.exp(part.log_jump_mass(far)) * (1 + 1e-12)
+    return part.bulk(far), math.exp(part.log_jump_mass(far) + math.log(times) + 1e-9)
 
 
 def _on_one_line(part: Jumping, times: int, outlook: Outlook, c: float, epsilon: float) -> Parted:

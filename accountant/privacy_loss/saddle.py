@@ -352,6 +352,14 @@ def log_of_one_plus(found: NDArray[np.complex128]) -> NDArray[np.complex128]:
     return log
 
 
+def log_expm1(times: int, log_ratio: Floats) -> Floats:
+    """Return log((1 + ratio)^times - 1), without a difference of nearly equal numbers."""
+    exponent = times * np.logaddexp(0.0, log_ratio)
+    with np.errstate(divide="ignore"):
+        usual = exponent + np.log(-np.expm1(-exponent))
+    return np.asarray(np.where(exponent < 1e-290, math.log(times) + log_ratio, usual))
+
+
 def short(step: float) -> float:
     """Return a number just below ``step`` with so few bits that its multiples are exact."""
     mantissa, exponent = math.frexp(step)
