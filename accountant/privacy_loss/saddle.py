@@ -344,7 +344,7 @@ def values_of(parts: Parts, c: float, step: float, count: int) -> tuple[NDArray[
 def log_of_one_plus(found: NDArray[np.complex128]) -> NDArray[np.complex128]:
     """Return the log of 1 + found. Its error is at most that of an error of 80 EPS |found| in ``found``."""
     size = np.abs(found)
-    near = np.log1p(np.maximum(2 * found.real + size * size, -0.9)) / 2
+    near = np.log1p(np.maximum(2 * found.real + np.minimum(size, 1.0) ** 2, -0.9)) / 2  # where size < 0.5
     far = np.log(np.maximum(np.hypot(1 + found.real, found.imag), 1e-300))
     log = np.empty_like(found)
     log.real = np.where(size < 0.5, near, far)

@@ -57,7 +57,7 @@ class PrivatePair(ABC):
     @property
     @abstractmethod
     def threshold(self) -> Fraction:
-        """The largest number of the event, or the smallest one."""
+        """The number with which the released one is compared; see `event`."""
 
     @property
     def event(self) -> str:

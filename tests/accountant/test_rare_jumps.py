@@ -269,6 +269,13 @@ def test_answers_are_narrow_where_jumps_are_rare(rate, sigma, steps, delta):
     assert found.upper - found.lower <= 1e-8 * found.upper
 
 
+@rows("rate", [1e-6, 0.01])
+def test_a_quotient_of_large_numbers_is_no_warning(rate):
+    step = SubsampledGaussian(rate, 5.0)
+    found = PrivacyLoss([[(step, 2)], [(step.reversed(), 2)]]).epsilon("1e-30")
+    assert 0 < found.lower <= found.upper <= found.lower * 1.001
+
+
 def test_an_epsilon_of_0_is_certain_if_delta_is_above_the_total_variation_distance():
     step = SubsampledGaussian(1.36e-7, 35.5)
     assert PrivacyLoss([[(step, 21)], [(step.reversed(), 21)]]).epsilon(4.6e-8).upper == 0
