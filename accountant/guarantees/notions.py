@@ -28,6 +28,7 @@ from dpproof.accountant.numbers.enclosures import (
     arb_of,
     bound_of,
     exact,
+    in_decimals,
     precision,
     round_down,
     round_up,
@@ -172,7 +173,12 @@ class GaussianDP(Profile):
 
         >>> GaussianDP.of_square(Fraction(2)).delta(1).upper
         0.286209
+
+        Raises:
+            ValueError: ``square`` is below 0, or mu is larger than every double.
         """
+        if square < 0:
+            raise ValueError(f"square ({in_decimals(square)}) must be at least 0")
         with precision(_BITS):
             return cls(bound_of(arb_of(square).sqrt()), square)
 

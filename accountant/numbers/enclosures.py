@@ -26,6 +26,16 @@ _LOCK = threading.RLock()
 _MOST_DIGITS = 100_000
 
 
+def in_decimals(value: Number) -> str:
+    """Return a number with at most six significant decimals, for messages.
+
+    >>> in_decimals(0.25), in_decimals("1e-400"), in_decimals("1e291")
+    ('0.250000', '1.00000e-400', '1.00000e+291')
+    """
+    with precision(64):
+        return str(arb_of(exact(value)).str(6, radius=False))
+
+
 def exact(value: Number, name: str = "value") -> Fraction:
     """Return the rational number that ``value`` denotes.
 

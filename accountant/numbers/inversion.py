@@ -20,7 +20,9 @@ from dpproof.accountant.numbers.arithmetic import cache
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 
 LEAST_DELTA = math.nextafter(1e-300, 0)
-"""The smallest delta that doubles represent accurately. Upper bounds and positive lower bounds are never below it."""
+"""The smallest delta that inversion and grids represent accurately. Their positive bounds are never below it.
+
+Closed forms in ball arithmetic go further down."""
 
 _FARTHEST, _NEAREST = 1e12, 1e-300
 

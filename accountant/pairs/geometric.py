@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.checks import whole
-from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, in_decimals, precision, round_up
 from dpproof.accountant.pairs.base import Cells, Floats
 from dpproof.accountant.pairs.lattice import floored
 from dpproof.accountant.pairs.outcomes import Spaced, Support
@@ -41,11 +41,11 @@ class Geometric:
 
     def __post_init__(self) -> None:
         if not 0 < exact(self.scale, "scale") <= _WIDEST:
-            raise ValueError(f"scale ({self.scale!r}) must be above 0 and at most 1e290")
+            raise ValueError(f"scale ({in_decimals(self.scale)}) must be above 0 and at most 1e290")
         whole(self.shift, "shift", 1, _MOST_SHIFT)
         if self.shift > _MOST_LOSS * exact(self.scale):
             raise ValueError(
-                f"scale ({self.scale!r}) must be at least shift/1e12, where shift is {self.shift}"
+                f"scale ({in_decimals(self.scale)}) must be at least shift/1e12, where shift is {self.shift}"
             )
 
     @property

@@ -8,7 +8,7 @@ from fractions import Fraction
 import flint
 
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, in_decimals, precision, round_up
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats
 from dpproof.accountant.pairs.lattice import floored
 
@@ -38,7 +38,9 @@ class Laplace:
 
     def __post_init__(self) -> None:
         if not 1 <= exact(self.scale, "scale") * _WIDEST <= _WIDEST**2:
-            raise ValueError(f"scale ({_short(exact(self.scale))}) must be from 1e-290 to 1e290")
+            raise ValueError(
+                f"scale ({in_decimals(self.scale)}) must be from 1e-290 to 1e290, in units of the sensitivity"
+            )
         object.__setattr__(self, "scale", _short(exact(self.scale)))
 
     @property

@@ -61,6 +61,8 @@ class Subsampled:
 
     def cells(self, edges: Floats) -> Cells:
         """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``."""
+        if self.rate == 1:
+            return self._certain.cells(edges)
         if not self.removes:
             return swapped(Subsampled(self.pair, self.rate).cells(-edges[::-1]))
         losses, slack, _ = loss_before_sampling(edges, self.rate)
@@ -79,7 +81,7 @@ class Subsampled:
     @property
     def profile(self) -> ProfileInArb | None:
         """The profile of a single step in Arb, if ``pair`` has one in the direction that counts; otherwise None."""
-        inner = profile_of(self.pair if self.removes else self.pair.reversed())
+        inner = profile_of(self._certain)
         after = profile_after_sampling if self.removes else _profile_if_added
         return inner and after(inner, exact(self.rate))
 
@@ -93,13 +95,20 @@ class Subsampled:
         If a user is removed, outcomes that only Q produces have the smallest loss, log(1 - rate). It is also
         the largest one if all losses of ``pair`` are infinite under P.
         """
+        if self.rate == 1:
+            return self._certain.loss_range()
         low, high = self.pair.loss_range()
-        if self.rate < 1 and self.pair.cells(np.zeros(1)).infinite[0] >= 1:
+        if self.pair.cells(np.zeros(1)).infinite[0] >= 1:
             high = -math.inf
         low, high = ends_after_sampling((min(low, high), high), exact(self.rate))
         if self.pair.reversed().cells(np.array([0.0])).infinite[1] > 0:
             low = min(low, ends_after_sampling((-math.inf, 0.0), exact(self.rate))[0])
         return (low, high) if self.removes else (-high, -low)
+
+    @property
+    def _certain(self) -> DominatingPair:
+        """The pair if every record is in the sample."""
+        return self.pair if self.removes else self.pair.reversed()
 
     @property
     def _atoms(self) -> tuple[float, float] | None:

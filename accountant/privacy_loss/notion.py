@@ -206,6 +206,7 @@ def _epsilon_by_routes(parts: Composition, delta: Fraction, known: float) -> End
         lambda: epsilon_by_grid(parts, delta),
         lambda: epsilon_in_closed_form(_by_many_outcomes(parts), delta),
         lambda: coarse_epsilon(parts, _characteristics(parts), delta),
+        known,
     )
 
 
@@ -241,15 +242,15 @@ def _by_many_outcomes(parts: Composition) -> ProfileInArb:
 _Route = Callable[[], Ends]
 
 
-def _first_route(inversion: _Route, grid: _Route, many: _Route, coarse: _Route) -> Ends:
+def _first_route(inversion: _Route, grid: _Route, many: _Route, coarse: _Route, enough: float = 0.0) -> Ends:
     """Return the first answer that exists: by inversion, by the grid, by many outcomes, or a coarse one.
 
     If the answer of the inversion is wide, it is intersected with that of the grid. Many outcomes are also listed
-    if the grid's answer is wide.
+    if the grid's answer is wide. An upper end of at most ``enough`` is never too wide.
     """
     with contextlib.suppress(Inapplicable):
         low, high = inversion()
-        if low < (1 - _WIDE) * high:
+        if high > enough and low < (1 - _WIDE) * high:
             with contextlib.suppress(GridTooLargeError):
                 other = _on_grid(grid)
                 low, high = max(low, other[0]), min(high, other[1])

@@ -5,6 +5,7 @@ below every distance that is compared.
 """
 
 import math
+import re
 from fractions import Fraction
 
 import mpmath
@@ -13,6 +14,7 @@ import pytest
 from dpproof import account
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
 from dpproof.accountant.pairs.fixed_size import (
     Everything,
@@ -26,8 +28,10 @@ from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.pairs.subsampled import Nothing, Subsampled, VisibleChoice
 from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
-from dpproof.accountant.privacy_loss.notion import composed
-from dpproof.accountant.privacy_loss.single import delta_by_masses
+from dpproof.accountant.privacy_loss import notion
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss, composed
+from dpproof.accountant.privacy_loss.saddle import Inapplicable
+from dpproof.accountant.privacy_loss.single import delta_by_masses, infinite_mass
 from dpproof.accountant.theorems.composition import compose_gaussian
 from dpproof.accountant.theorems.group_privacy import group_privacy
 from tests.rows import rows
@@ -239,3 +243,51 @@ def test_the_trade_off_of_a_root_encloses_that_of_doubles():
     )
     assert wide.lower <= exact.lower
     assert exact.upper <= wide.upper
+
+
+def test_sampling_every_record_keeps_outcomes_of_one_side():
+    """With rate 1 the two datasets of the pair change places, and so do the outcomes that only one of them has."""
+    added = Subsampled(Atoms([0, "1/2", "1/2"], ["1/4", "1/4", "1/2"]), 1.0, removes=False)
+    low, high = infinite_mass([(added, 1)])
+    assert low <= 0.25 <= high < 0.2501
+    assert PrivacyLoss([[(added, 1)]]).epsilon("0.1").lower == math.inf
+    twice = PrivacyLoss([[(added, 2)]]).delta(10**6)
+    assert twice.lower <= 0.4375 <= twice.upper < 0.4376
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Laplace(Fraction(10) ** 320), "1.00000e+320"),
+        (lambda: Geometric("1e-400"), "1.00000e-400"),
+        (lambda: GaussianDP.of_square(Fraction(-1)), "square (-1.00000) must be at least 0"),
+    ],
+)
+def test_numbers_beyond_doubles_are_named_in_messages(make, says):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        make()
+
+
+def test_a_direction_that_chernoff_settles_is_not_asked_on_a_grid(monkeypatch):
+    def fail(*_):
+        raise AssertionError("a grid was made")
+
+    step = SubsampledGaussian(1e-4, 0.8)
+    expected = PrivacyLoss([[(step, 200_000)]]).epsilon("1e-10")
+    monkeypatch.setattr(notion, "epsilon_by_grid", fail)
+    monkeypatch.setattr(notion, "epsilon_by_inversion", _refusing(notion.epsilon_by_inversion, after=1))
+    both = PrivacyLoss([[(step, 200_000)], [(step.reversed(), 200_000)]]).epsilon("1e-10")
+    assert both == expected
+
+
+def _refusing(function, after):
+    """Return a function that has no answer after so many calls."""
+    calls = []
+
+    def asked(*arguments):
+        calls.append(arguments)
+        if len(calls) > after:
+            raise Inapplicable("no answer")
+        return function(*arguments)
+
+    return asked
