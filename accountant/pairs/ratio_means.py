@@ -128,7 +128,7 @@ class Merged:
         labels = np.rint(np.log(self.means[some] / self.masses[some]) / step).astype(np.int64)
         first = int(labels.min())
         masses, means = (np.bincount(labels - first, x[some]) for x in (self.masses, self.means))
-        return Merged(step, first, masses, means, _grown(self.error, 0.0, 8))
+        return Merged(step, first, masses, means, _grown(self.error, 0.0, len(labels)))
 
     def trimmed(self, points: int) -> Merged:
         """Return a law in which rare values are merged, on a finer grid if it has at most ``points`` points."""
