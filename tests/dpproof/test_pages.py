@@ -63,8 +63,8 @@ def test_the_page_of_a_statement_is_that_of_the_repository_with_what_was_derived
         assert words in box
 
 
-def test_a_stale_page_is_named(made, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(pages, "pages", lambda: made)
+def test_a_stale_page_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(pages, "pages", lambda: {"parameters.md": "# Parameters\n", "findings.md": "# F\n"})
     monkeypatch.setattr(pages, "DOCS", tmp_path)
     assert pages.main(["--check"]) == 1
     assert pages.main([]) == 0
