@@ -2,13 +2,15 @@
 
 Let y be the output in standard deviations, w = y/sigma - 1/(2 sigma^2) and l(y) = log(1 - q + q e^w), where q
 is the sampling rate. Then sigma l'(y) = p(y) with p = q e^w/(1 - q + q e^w), the sampled share of the density
-at y. It grows in y from 0 to 1. Derivations: docs/notes/saddle_inversion.md, section 3, and
-docs/notes/rare_jumps.md.
+at y. It grows in y from 0 to 1. The loss is l(y) if a record is removed, -l(-y) if a record is added, and
+l(y) - l(-y) if a record is replaced. So it grows in y. Derivations: docs/notes/saddle_inversion.md, section 3,
+and docs/notes/rare_jumps.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.normal import log_upper_tail
@@ -57,23 +59,49 @@ def _high(rate: float, w: Floats, w_error: Floats) -> tuple[Floats, Floats]:
     return value, 1.01 * w_error + 5 * EPS * np.abs(second) + 10 * EPS + EPS * np.abs(value)
 
 
-def low_end(rate: float, sigma: float, negative: float, reach: float = REACH) -> float:
-    """Return how far below 0 the terms phi e^(-negative l) begin to fall by ``reach`` per unit of y (logarithmic).
+class Change(Enum):
+    """How the data change from P to Q: whether the record's sum is in P, and whether (another) one is in Q.
 
-    Their logarithm is -y^2/2 - negative l(y), where sigma l'(y) is the sampled share.
+    P has the density phi(y) e^(l(y)) if the record is in P, and phi(y) otherwise. Q has the density
+    phi(y) e^(l(-y)) if a record is in Q, and phi(y) otherwise. If a record is added, outputs are reflected for this.
     """
-    return reach + negative / sigma * float(sampled_share(rate, sigma, np.array([-reach]))[0])
+
+    REMOVED = (True, False)
+    ADDED = (False, True)
+    REPLACED = (True, True)
+
+    @property
+    def in_p(self) -> bool:
+        """Whether P is the mixture."""
+        return self.value[0]
+
+    @property
+    def in_q(self) -> bool:
+        """Whether Q is the reflected mixture."""
+        return self.value[1]
 
 
-def high_end(rate: float, sigma: float, power: float) -> float:
-    """Return a number above 0 from which on the terms phi e^(power l) fall by ``REACH`` per unit of y (logarithmic).
+def loss_of(change: Change, rate: float, sigma: float, y: Floats) -> tuple[Floats, Floats]:
+    """Return the privacy losses of outputs, and bounds on their absolute errors."""
+    value, error = np.zeros_like(y), np.zeros_like(y)
+    if change.in_p:
+        value, error = log_ratio(rate, sigma, y)
+    if change.in_q:
+        other, other_error = log_ratio(rate, sigma, -y)
+        value, error = value - other, error + other_error + EPS * np.abs(value - other)
+    return value, error
 
-    The power is above 0. The number is the first of a list after which y_k - REACH >= power/sigma p(y_(k+1))
-    up to the end of the list. Beyond the end, p <= 1 is enough.
+
+def high_end(rate: float, sigma: float, up: float, down: float, reach: float = REACH) -> float:
+    """Return a number above 0 from which on the terms phi e^(up l(y) - down l(-y)) fall by ``reach`` per unit of y.
+
+    The rate of the fall is that of the logarithm. The number is the first y_k of a list after which y_k - reach
+    >= (up p(y_(k+1)) + down p(-y_k))/sigma up to the end of the list. Beyond the end, p(y) <= 1 is enough.
     """
-    pull = power / sigma
-    points = REACH + pull * np.geomspace(min(0.1 / pull, 0.5), 1.0, 500)
-    falling = points[:-1] - REACH >= pull * sampled_share(rate, sigma, points[1:])
+    pull = max(up + down * float(sampled_share(rate, sigma, np.array([-reach]))[0]), 1e-9) / sigma
+    points = reach + pull * np.geomspace(min(0.1 / pull, 0.5), 1.0, 500)
+    share, other = sampled_share(rate, sigma, points), sampled_share(rate, sigma, -points)
+    falling = points[:-1] - reach >= (up * share[1:] + down * other[:-1]) / sigma
     rising = np.flatnonzero(~falling)
     return float(points[rising[-1] + 1 if len(rising) else 0])
 

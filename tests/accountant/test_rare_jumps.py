@@ -14,7 +14,7 @@ from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.numbers.normal import log_upper_tail
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.gaussian_moments import SubsampledGaussianCharacteristic as Loss
-from dpproof.accountant.pairs.sampled_loss import SoftCut
+from dpproof.accountant.pairs.sampled_loss import Change, SoftCut
 from dpproof.accountant.privacy_loss.by_inversion import epsilon_by_inversion
 from dpproof.accountant.privacy_loss.jump_outlook import Outlook
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
@@ -38,17 +38,24 @@ JUMPS = [  # rate, sigma, c, cuts, of which the last one keeps the jumps
 ]
 
 
-def loss_of(rate, sigma, cuts):
-    return Loss(rate, sigma, True, tuple(SoftCut(*cut) for cut in cuts))
+def loss_of(rate, sigma, cuts, change=Change.REMOVED):
+    return Loss(rate, sigma, change, tuple(SoftCut(*cut) for cut in cuts))
 
 
-def integral(loss, s, jump=None):
-    """The integral of phi e^(s l), times the cuts' weights, by Arb; with ``jump``, times that cut's weight of jumps."""
+def integral(loss, z, jump=None):
+    """E e^(zL) with the cuts' weights, by Arb; with ``jump``, also with that cut's weight of jumps."""
     sigma, rate, root = flint.acb(loss.noise_multiplier), flint.acb(loss.rate), flint.acb(2).sqrt()
 
+    def log_ratio_at(y):
+        return (1 - rate + rate * (y / sigma - 1 / (2 * sigma * sigma)).exp()).log()
+
     def integrand(y, _):
-        ratio = 1 - rate + rate * (y / sigma - 1 / (2 * sigma * sigma)).exp()
-        value = (-y * y / 2 + s * ratio.log()).exp() / (2 * flint.acb.pi()).sqrt()
+        exponent = -y * y / 2
+        if loss.change.in_p:
+            exponent += (1 + z) * log_ratio_at(y)
+        if loss.change.in_q:
+            exponent -= z * log_ratio_at(-y)
+        value = exponent.exp() / (2 * flint.acb.pi()).sqrt()
         for cut in loss.cuts:
             side = -1 if cut.keeps_jumps else 1
             value *= (side * (y - cut.place) / cut.width / root).erfc() / 2
@@ -86,7 +93,7 @@ def test_the_mgf_of_a_part_is_within_its_error(rate, sigma, c, cuts):
     loss = loss_of(rate, sigma, cuts)
     found = loss.tilted(c)
     with precision(200):
-        exact = integral(loss, flint.acb(1 + c)).real.log()
+        exact = integral(loss, flint.acb(c)).real.log()
         assert abs(flint.arb(found.log_mgf) - exact) <= flint.arb(found.log_mgf_error)
     assert found.log_mgf_error <= 1e-10 * (1 + abs(found.log_mgf))
 
@@ -98,7 +105,7 @@ def test_the_characteristic_function_of_a_part_is_within_its_error(rate, sigma, 
     values, errors = loss.minus_one(c, step, 30)
     with precision(200):
         for place in (1, 11, 29):
-            exact = integral(loss, flint.acb(1 + c, place * step)) / integral(loss, flint.acb(1 + c)) - 1
+            exact = integral(loss, flint.acb(c, place * step)) / integral(loss, flint.acb(c)) - 1
             assert abs(flint.acb(complex(values[place])) - exact) <= flint.arb(float(errors[place]))
 
 
@@ -107,7 +114,7 @@ def test_the_probability_of_a_jump_is_below_its_bound_and_close(rate, sigma, c, 
     loss = loss_of(rate, sigma, [])
     for cut in loss_of(rate, sigma, cuts).cuts:
         with precision(600):
-            exact = integral(loss, flint.acb(1), cut).real.log()
+            exact = integral(loss, flint.acb(0), cut).real.log()
             bound = flint.arb(loss.log_jump_mass(cut))
             assert exact <= bound
             assert bound - exact <= flint.arb(1e-9)
@@ -119,10 +126,10 @@ def test_jumps_decay_at_least_as_proved(rate, sigma, c, cuts):
     bounds = jumps.tilted(c).beyond(times)
     assert (np.diff(bounds) < 0).all()
     with precision(200):
-        whole = integral(jumps, flint.acb(1 + c)).real
+        whole = integral(jumps, flint.acb(c)).real
         for bound, time in zip(bounds, times, strict=True):
             for t in (time, 1.3 * time):
-                assert abs(integral(jumps, flint.acb(1 + c, t))) / whole <= flint.arb(float(bound)).exp()
+                assert abs(integral(jumps, flint.acb(c, t))) / whole <= flint.arb(float(bound)).exp()
 
 
 def steps_of(rate, sigma, cuts, times):
@@ -142,8 +149,8 @@ def test_outcomes_with_a_jump_have_the_mgf_of_all_outcomes_less_that_of_the_bulk
 
         def exact(t):
             return (
-                integral(part, flint.acb(1 + c, t)) ** times
-                - integral(steps.bulk, flint.acb(1 + c, t)) ** times
+                integral(part, flint.acb(c, t)) ** times
+                - integral(steps.bulk, flint.acb(c, t)) ** times
             )
 
         first = exact(0)
@@ -193,18 +200,17 @@ def test_every_cut_gives_the_same_delta(rate, sigma, steps, epsilon):
 
 
 @rows(
-    ("rate", "sigma", "removes", "c"),
-    [(0.05, 900.0, True, 1e5), (0.05, 900.0, False, 1e5), (1e-4, 30.0, False, 1e6), (0.3, 1.0, True, 4.0)],
+    ("rate", "sigma", "change", "c"),
+    [(0.05, 900.0, Change.REMOVED, 1e5), (0.05, 900.0, Change.ADDED, 1e5), (1e-4, 30.0, Change.ADDED, 1e6), (0.3, 1.0, Change.REMOVED, 4.0), (0.05, 900.0, Change.REPLACED, 1e5)],
 )
-def test_the_second_bound_on_the_decay_holds(rate, sigma, removes, c):
-    loss = Loss(rate, sigma, removes)
+def test_the_second_bound_on_the_decay_holds(rate, sigma, change, c):
+    loss = Loss(rate, sigma, change)
     tilted = loss.tilted(c)
     times = np.array([1.0, 4.0, 10.0]) / math.sqrt(tilted.variance)
-    sign = 1 if removes else -1
     with precision(200):
-        whole = integral(loss, flint.acb(sign * c + (1 if removes else 0))).real
+        whole = integral(loss, flint.acb(c)).real
         for bound, time in zip(tilted.beyond(times), times, strict=True):
-            value = integral(loss, flint.acb(sign * c + (1 if removes else 0), sign * time))
+            value = integral(loss, flint.acb(c, time))
             assert abs(value) / whole <= flint.arb(float(bound)).exp()
     assert tilted.beyond(times)[-1] < -1
 
