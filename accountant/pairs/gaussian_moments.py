@@ -69,6 +69,11 @@ class SubsampledGaussianCharacteristic:
         """Return the moment-generating function of the part of the loss's distribution that ``cut`` calls jumps."""
         return replace(self, cuts=(*self.cuts, replace(cut, keeps_jumps=True)))
 
+    def far_cuts(self, place: float, width: float) -> tuple[SoftCut, ...]:
+        """Return cuts of all outputs with losses that are large in size."""
+        cut = SoftCut(place, width)
+        return (cut, replace(cut, reflected=True)) if self.change.in_q else (cut,)
+
     def outputs(self, high: float) -> tuple[Floats, Floats]:
         """Return at most 4,001 outputs y up to ``high``, evenly spaced, and logarithms of their probabilities under P.
 
@@ -108,7 +113,9 @@ class _Line:
         self.tilting = Tilting(self.rate, self.sigma, self.up, self.down, pair.cuts)
         self.step, self.alias = self.tilting.rule(frequency)
         low, high, self.log_beyond = self.tilting.reach()
-        plain_beyond = float(np.logaddexp(self.log_beyond, 0.1 - high * high / 2))  # phi e^l, for any sign of the loss
+        plain_beyond = float(
+            np.logaddexp(self.log_beyond, 0.1 - high * high / 2)
+        )  # phi e^l, for any sign of the loss
         self.normal_beyond = math.exp(min(plain_beyond, 700.0))
         if (low + high) / self.step > _MOST_NODES:
             raise OverflowError(
@@ -138,7 +145,8 @@ class _Line:
             self.base = self.base + kept
             if cut.keeps_jumps:
                 continue
-            self.kept = self.kept + kept
+            if not cut.reflected:
+                self.kept = self.kept + kept
             log_mass, log_error = _log_jump_mass(self.rate, self.sigma, cut)
             masses.append(math.exp(log_mass))
             wrong += 1.01 * masses[-1] * (log_error + 8 * EPS)
@@ -164,7 +172,10 @@ class _Line:
 
     @property
     def _undone(self) -> float:
-        """One over the bulk's weight at the first node. Below, this weight is at most 1, and that of jumps falls."""
+        """One over the bulk's weight at the first node. Below, this weight is at most 1.
+
+        Weights that grow in y fall there.
+        """
         return math.exp(min(-float(self.kept[0]), 700.0))
 
     def tilted(self) -> Tilted:
@@ -219,9 +230,9 @@ class _Line:
 
         With S = p(y) + p(-y), or the one of them that the loss depends on, sigma L' = S. So the log-density per unit
         of L is the exponent less log S, plus a constant. Its second derivative in y is at most K = ((up + 1) b(p(y))
-        + (1 - down)^+ b(p(-y)))/sigma^2 - 1, where b(p) = min(p, 1/4) >= p (1 - p). Between two nodes the log-density is
-        at least the smaller of its values there, less K^+ step^2/8. The logarithms of the cuts' weights are concave,
-        so they only lower the second derivative.
+        + (1 - down)^+ b(p(-y)))/sigma^2 - 1, where b(p) = min(p, 1/4) >= p (1 - p). Between two nodes the log-density
+        is at least the smaller of its values there, less K^+ step^2/8. The logarithms of the cuts' weights are
+        concave, so they only lower the second derivative.
         """
         share, other = (sampled_share(self.rate, self.sigma, y) for y in (self.y, -self.y))
         log_weight = self.exponent - self.peak - math.log(self.total * self.step)
@@ -243,10 +254,11 @@ def _log_jump_mass(rate: float, sigma: float, cut: SoftCut) -> tuple[float, floa
     """Return the logarithm of the probability of the jumps of ``cut``, and a bound on its absolute error.
 
     y minus a normal variable of deviation ``width`` has the variance 1 + width^2. It exceeds ``place`` with a
-    jump. Its mean is 0, or 1/sigma if the record is sampled. The place over the deviation errs by at most 3
-    EPS relatively, and the slope of log Q at x is at most max(x, 0) + 1.
+    jump. Its mean is 0, or 1/sigma if the record is sampled, or -1/sigma if the cut is reflected. The place over the
+    deviation errs by at most 3 EPS relatively, and the slope of log Q at x is at most max(x, 0) + 1.
     """
-    places = np.array([cut.place, cut.place - 1 / sigma]) / math.hypot(1.0, cut.width)
+    moved = cut.place + 1 / sigma if cut.reflected else cut.place - 1 / sigma
+    places = np.array([cut.place, moved]) / math.hypot(1.0, cut.width)
     size = (cut.place + 1 / sigma) / math.hypot(1.0, cut.width)
     value, error = log_upper_tail(places)
     logs = value + np.log(np.array([1 - rate, rate]))

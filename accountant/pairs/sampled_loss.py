@@ -125,11 +125,13 @@ class SoftCut:
     Attributes:
         place, width: where the division is, and how soft it is.
         keeps_jumps: whether a part that is made with this cut is that of the jumps, and not the bulk.
+        reflected: whether -y takes the place of y, so that the jumps are outputs below -place.
     """
 
     place: float
     width: float
     keeps_jumps: bool = False
+    reflected: bool = False
 
     def log_kept(self, y: Floats) -> tuple[Floats, Floats]:
         """Return the logarithms of the weights of the part that is kept, and bounds on their absolute errors."""
@@ -139,22 +141,26 @@ class SoftCut:
         """Return the logarithms of the weights of the part that is not kept, and bounds on their absolute errors."""
         return self.log_bulk(y) if self.keeps_jumps else self.log_jumps(y)
 
-    def between(self, weights: Floats, *, rising: bool) -> Floats:
+    def between(self, weights: Floats, *, kept: bool = True) -> Floats:
         """Return the largest weight in each block between edges, from below the first edge to above the last one.
 
         Args:
             weights: logarithms of the weights at the edges.
-            rising: whether the weight grows in y.
+            kept: whether they are the weights of the part that is kept, and not of the other one.
         """
+        rising = (self.keeps_jumps == kept) != self.reflected
         return np.append(weights, 0.0) if rising else np.append(0.0, weights)
 
     def log_bulk(self, y: Floats) -> tuple[Floats, Floats]:
         """Return the logarithms of the weights of the bulk, and bounds on their absolute errors."""
-        return _log_tail((y - self.place) / self.width)
+        return _log_tail((self._along(y) - self.place) / self.width)
 
     def log_jumps(self, y: Floats) -> tuple[Floats, Floats]:
         """Return the logarithms of the weights of the jumps, and bounds on their absolute errors."""
-        return _log_tail((self.place - y) / self.width)
+        return _log_tail((self.place - self._along(y)) / self.width)
+
+    def _along(self, y: Floats) -> Floats:
+        return -y if self.reflected else y
 
 
 def _log_tail(x: Floats) -> tuple[Floats, Floats]:

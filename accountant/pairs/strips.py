@@ -105,7 +105,7 @@ class Tilting:
 
     @property
     def _widest(self) -> float:
-        """The largest half-width: the angle a/sigma is below pi, and at most pi/2 for a negative power of 1 - q + q e^w."""
+        """The largest half-width. The angle a/sigma is below pi, and at most pi/2 if ``down`` is above 0."""
         return (0.49 if self.down else 0.98) * math.pi * self.sigma
 
 
@@ -164,7 +164,9 @@ class Blocks:
         If ``down`` is above 0, the angles a/sigma must be at most pi/2.
         """
         turn = (a / tilting.sigma)[:, None]
-        return _log_sum(self._log_moved(a, tilting) + frequency * sum(x.largest(turn) for x in self._sides(tilting)))
+        return _log_sum(
+            self._log_moved(a, tilting) + frequency * sum(x.largest(turn) for x in self._sides(tilting))
+        )
 
     def log_shifted(self, a: Floats, tilting: Tilting, times: Floats) -> Floats:
         """Return the smallest of the bounds for several a, for each time; see ``Tilting.log_beyond``."""
@@ -187,8 +189,8 @@ class Blocks:
 
     def _weights(self, cut: SoftCut) -> tuple[Floats, Floats]:
         """Return logs of the largest weights in the blocks, of the part that is kept and of the other one."""
-        kept = cut.between(cut.log_kept(self.edges)[0], rising=cut.keeps_jumps)
-        return kept, cut.between(cut.log_dropped(self.edges)[0], rising=not cut.keeps_jumps)
+        kept = cut.between(cut.log_kept(self.edges)[0])
+        return kept, cut.between(cut.log_dropped(self.edges)[0], kept=False)
 
     def _log_cuts(self, a: Floats, cuts: Sequence[SoftCut]) -> Floats:
         """Return the logarithms of the factors by which the cuts' weights may grow from the real line to Im y = a.
@@ -225,9 +227,9 @@ def _edges(tilting: Tilting) -> Floats:
     pull = (tilting.up + tilting.down * float(sampled_share(rate, sigma, np.array([-_FARTHEST]))[0])) / sigma
     high = _FARTHEST + max(pull, even)
     count = math.ceil(math.log(high / _FARTHEST) / 0.03) + 1
-    coarse = edges = np.concatenate(
-        (np.linspace(-_FARTHEST, _FARTHEST, 200)[:-1], np.geomspace(_FARTHEST, high, count))
-    )
+    further = np.geomspace(_FARTHEST, high, count)
+    low = -further[::-1] if tilting.down else further[:0]
+    coarse = edges = np.concatenate((low[:-1], np.linspace(-_FARTHEST, _FARTHEST, 200)[:-1], further))
     for _ in range(_PASSES):
         upper, lower, _, _ = _log_masses(tilting, edges)
         some = np.flatnonzero(upper > _log_least_sum(lower) - _SEEN)
@@ -278,7 +280,7 @@ def _log_masses(tilting: Tilting, edges: Floats, more: float = 0.0) -> tuple[Flo
     kept, most = np.zeros_like(edges), np.zeros(len(edges) + 1)
     for cut in tilting.cuts:
         weights = cut.log_kept(edges)[0]
-        kept, most = kept + weights, most + cut.between(weights, rising=cut.keeps_jumps)
+        kept, most = kept + weights, most + cut.between(weights)
     share, other = _shares(tilting, edges)[0], _shares(tilting, -edges)[0]
     plain, widths = loss - edges * edges / 2, np.diff(edges)
     value = plain + kept

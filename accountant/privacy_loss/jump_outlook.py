@@ -36,6 +36,10 @@ class Jumping(Characteristic, Protocol):
         """Return the privacy losses of outputs."""
         ...
 
+    def far_cuts(self, place: float, width: float) -> tuple[SoftCut, ...]:
+        """Return cuts of all outputs with losses that are large in size."""
+        ...
+
     def bulk(self, cut: SoftCut) -> Jumping:
         """Return the moment-generating function of the bulk."""
         ...

@@ -128,8 +128,10 @@ def _without_far_jumps(part: Jumping, times: int, outlook: Outlook, c: float) ->
 
     The cut is so steep that it outweighs these jumps on lines up to 2.5 c.
     """
-    far = SoftCut(float(outlook.y[-1]), outlook.far_width(_FACTORS[-1] * c, _FAR_WIDTH))
-    return part.bulk(far), math.exp(part.log_jump_mass(far) + math.log(times) + 1e-9)
+    whole, rest = part, 0.0
+    for far in part.far_cuts(float(outlook.y[-1]), outlook.far_width(_FACTORS[-1] * c, _FAR_WIDTH)):
+        whole, rest = whole.bulk(far), rest + math.exp(part.log_jump_mass(far) + math.log(times) + 1e-9)
+    return whole, rest * (1 + 1e-15)
 
 
 def _on_one_line(part: Jumping, times: int, outlook: Outlook, c: float, epsilon: float) -> Parted:

@@ -176,7 +176,13 @@ def test_reference_values(rate, sigma, count, delta, expected):
 
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
-@given(st.floats(0.001, 1.0), st.floats(0.6, 5.0), st.integers(200, 10**6), st.floats(0, 20), st.sampled_from(Change))
+@given(
+    st.floats(0.001, 1.0),
+    st.floats(0.6, 5.0),
+    st.integers(200, 10**6),
+    st.floats(0, 20),
+    st.sampled_from(Change),
+)
 def test_delta_and_epsilon_are_inverse(rate, sigma, count, epsilon, change):
     parts = [(Loss(rate, sigma, change), count)]
     try:
