@@ -18,7 +18,8 @@ from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.normal import log_upper_tail
 from dpproof.accountant.pairs.base import Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS, layers, phases_minus_one
-from dpproof.accountant.pairs.sampled_loss import REACH, Change, SoftCut, log_ratio, loss_of, sampled_share
+from dpproof.accountant.pairs.sampled_loss import REACH, Change, Record, Sample, SoftCut, loss_of
+from dpproof.accountant.pairs.sampled_records import Records
 from dpproof.accountant.pairs.strips import Tilting
 
 _MOST_NODES = 400_000
@@ -41,6 +42,7 @@ class SubsampledGaussianCharacteristic:
         rate: q in (0, 1].
         noise_multiplier: sigma above 0.
         change: whether the mixture is P, Q, or, with the reflected one, both.
+        records: the number of the user's records. If there are several, no record is replaced.
         cuts: outputs count with the weight of the part that each of these cuts keeps. Without cuts, they count fully.
 
     >>> gaussian = SubsampledGaussianCharacteristic(1.0, 2.0, Change.REMOVED)
@@ -52,6 +54,14 @@ class SubsampledGaussianCharacteristic:
     noise_multiplier: float
     change: Change
     cuts: tuple[SoftCut, ...] = ()
+    records: int = 1
+
+    @property
+    def sample(self) -> Sample:
+        """The sampled records of the user."""
+        if self.records == 1:
+            return Record(self.rate, self.noise_multiplier)
+        return Records(self.rate, self.noise_multiplier, self.records)
 
     @property
     def may_jump(self) -> bool:
@@ -81,16 +91,16 @@ class SubsampledGaussianCharacteristic:
         """
         step = min(0.02, self.noise_multiplier / 8)
         y = np.linspace(-REACH, high, min(math.ceil((high + REACH) / step), _MOST_OUTPUTS) + 1)
-        density = log_ratio(self.rate, self.noise_multiplier, y)[0] if self.change.in_p else 0.0
+        density = self.sample.log_ratio(y)[0] if self.change.in_p else 0.0
         return y, math.log(_NORMAL * (y[1] - y[0])) - y * y / 2 + density
 
     def losses(self, y: Floats) -> Floats:
         """Return the privacy losses of outputs."""
-        return loss_of(self.change, self.rate, self.noise_multiplier, y)[0]
+        return loss_of(self.change, self.sample, y)[0]
 
     def log_jump_mass(self, cut: SoftCut) -> float:
         """Return an upper bound on the logarithm of the probability of the jumps of ``cut``."""
-        value, error = _log_jump_mass(self.rate, self.noise_multiplier, cut)
+        value, error = _log_jump_mass(self.sample, cut)
         return value + error
 
     def tilted(self, c: float) -> Tilted:
@@ -106,27 +116,28 @@ class _Line:
     """The trapezoidal rule for one real part c. It is accurate for frequencies up to a given one."""
 
     def __init__(self, pair: SubsampledGaussianCharacteristic, c: float, frequency: float) -> None:
-        self.c, self.rate, self.sigma, self.change = c, pair.rate, pair.noise_multiplier, pair.change
+        self.c, self.sample, self.change = c, pair.sample, pair.change
         self.cuts = pair.cuts
         self.up, self.down = (1 + c) * self.change.in_p, c * self.change.in_q
         """The powers of e^(l(y)) and of e^(-l(-y)) in the tilted density, beside phi."""
-        self.tilting = Tilting(self.rate, self.sigma, self.up, self.down, pair.cuts)
+        self.tilting = Tilting(self.sample, self.up, self.down, pair.cuts)
         self.step, self.alias = self.tilting.rule(frequency)
         low, high, self.log_beyond = self.tilting.reach()
         plain_beyond = float(
             np.logaddexp(self.log_beyond, 0.1 - high * high / 2)
         )  # phi e^l, for any sign of the loss
         self.normal_beyond = math.exp(min(plain_beyond, 700.0))
-        if (low + high) / self.step > _MOST_NODES:
+        most = self.sample.most
+        if (low + high) / self.step > (_MOST_NODES if most == 1 else _MOST_ENTRIES / (1 + most)):
             raise OverflowError(
                 f"the moment-generating function needs {(low + high) / self.step:.0f} nodes, "
-                f"more than {_MOST_NODES}"
+                "more than are allowed"
             )
         first, last = -math.ceil(low / self.step), math.ceil(high / self.step)
         self.y = self.step * np.arange(first, last + 1, dtype=np.float64)
-        self.loss, self.loss_error = loss_of(self.change, self.rate, self.sigma, self.y)
+        self.loss, self.loss_error = loss_of(self.change, self.sample, self.y)
         square = self.y * self.y
-        ratio, error = log_ratio(self.rate, self.sigma, self.y) if self.change.in_p else (0.0, 0.0)
+        ratio, error = self.sample.log_ratio(self.y) if self.change.in_p else (0.0, 0.0)
         self.base = ratio - square / 2
         self.base_error = EPS * (square + np.abs(self.base)) + error
         self._cut_off()
@@ -147,7 +158,7 @@ class _Line:
                 continue
             if not cut.reflected:
                 self.kept = self.kept + kept
-            log_mass, log_error = _log_jump_mass(self.rate, self.sigma, cut)
+            log_mass, log_error = _log_jump_mass(self.sample, cut)
             masses.append(math.exp(log_mass))
             wrong += 1.01 * masses[-1] * (log_error + 8 * EPS)
         self.jumps, doubt = math.fsum(masses), math.fsum(masses) - max(masses)
@@ -232,14 +243,17 @@ class _Line:
         of L is the exponent less log S, plus a constant. Its second derivative in y is at most K = ((up + 1) b(p(y))
         + (1 - down)^+ b(p(-y)))/sigma^2 - 1, where b(p) = min(p, 1/4) >= p (1 - p). Between two nodes the log-density
         is at least the smaller of its values there, less K^+ step^2/8. The logarithms of the cuts' weights are
-        concave, so they only lower the second derivative.
+        concave, so they only lower the second derivative. With k records, b is min(k m, k^2/4), and the second
+        derivative of -log S is at most 2 k^2/sigma^2.
         """
-        share, other = (sampled_share(self.rate, self.sigma, y) for y in (self.y, -self.y))
+        share, other = (self.sample.shares(y)[0] for y in (self.y, -self.y))
+        sigma, most = self.sample.sigma, self.sample.most
         log_weight = self.exponent - self.peak - math.log(self.total * self.step)
-        log_density = log_weight - np.log((self.change.in_p * share + self.change.in_q * other) / self.sigma)
-        bend = (self.up + 1) * np.minimum(share[1:], 0.25) * self.change.in_p
-        bend = bend + max(1 - self.down, 0.0) * np.minimum(other[:-1], 0.25) * self.change.in_q
-        between = np.maximum(bend / self.sigma**2 - 1, 0.0) * self.step**2 / 8
+        log_density = log_weight - np.log((self.change.in_p * share + self.change.in_q * other) / sigma)
+        bend = (self.up + 1) * np.minimum(most * share[1:], most**2 / 4) * self.change.in_p
+        bend = bend + max(1 - self.down, 0.0) * np.minimum(most * other[:-1], most**2 / 4) * self.change.in_q
+        bend = bend + (2 * most**2 if most > 1 else 0)
+        between = np.maximum(bend / sigma**2 - 1, 0.0) * self.step**2 / 8
         lower = np.minimum(log_density[:-1], log_density[1:]) - between - 1e-6
         return layers(np.exp(np.minimum(lower, 600.0)), self.loss, self.loss_error)
 
@@ -250,18 +264,18 @@ def _below(first: float, step: float) -> float:
     return 1.01 * first * ratio / -math.expm1(-step * REACH * (1 - 1e-9))
 
 
-def _log_jump_mass(rate: float, sigma: float, cut: SoftCut) -> tuple[float, float]:
+def _log_jump_mass(sample: Sample, cut: SoftCut) -> tuple[float, float]:
     """Return the logarithm of the probability of the jumps of ``cut``, and a bound on its absolute error.
 
     y minus a normal variable of deviation ``width`` has the variance 1 + width^2. It exceeds ``place`` with a
-    jump. Its mean is 0, or 1/sigma if the record is sampled, or -1/sigma if the cut is reflected. The place over the
+    jump. Its mean is j/sigma if j records are sampled, or -j/sigma if the cut is reflected. The place over the
     deviation errs by at most 3 EPS relatively, and the slope of log Q at x is at most max(x, 0) + 1.
     """
-    moved = cut.place + 1 / sigma if cut.reflected else cut.place - 1 / sigma
-    places = np.array([cut.place, moved]) / math.hypot(1.0, cut.width)
-    size = (cut.place + 1 / sigma) / math.hypot(1.0, cut.width)
+    moved = np.arange(sample.most + 1) / sample.sigma
+    places = (cut.place + moved if cut.reflected else cut.place - moved) / math.hypot(1.0, cut.width)
+    size = (cut.place + moved) / math.hypot(1.0, cut.width)
     value, error = log_upper_tail(places)
-    logs = value + np.log(np.array([1 - rate, rate]))
+    logs = value + sample.log_weights()
     error = error + 1.01 * EPS * (4 * size * (np.maximum(places, 0.0) + 1) + 4 * np.abs(logs) + 8)
     top = float(logs.max())
     weights = np.exp(logs - top)

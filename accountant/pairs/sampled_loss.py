@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.normal import log_upper_tail
@@ -81,29 +82,107 @@ class Change(Enum):
         return self.value[1]
 
 
-def loss_of(change: Change, rate: float, sigma: float, y: Floats) -> tuple[Floats, Floats]:
+class Sample(Protocol):
+    """The records of one user, each sampled with the same probability, and a noise: what l(y) depends on.
+
+    K is the number of sampled records, given the output y. Its mean m(y) is sigma l'(y), and it grows in y.
+    """
+
+    @property
+    def rate(self) -> float:
+        """The probability to be sampled."""
+        ...
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation of the noise, in norms of a record."""
+        ...
+
+    @property
+    def most(self) -> int:
+        """The number of records, which is the largest K."""
+        ...
+
+    def log_ratio(self, y: Floats) -> tuple[Floats, Floats]:
+        """Return l(y) and bounds on its absolute errors."""
+        ...
+
+    def shares(self, y: Floats) -> tuple[Floats, Floats]:
+        """Return an upper and a lower bound on m(y). The first is above 0."""
+        ...
+
+    def angles(self, y: Floats, turn: Floats) -> tuple[Floats, Floats]:
+        """Return upper and lower bounds on the argument of E e^(i turn K), for each ``turn`` (rows) and y (columns)."""
+        ...
+
+    def log_weights(self) -> Floats:
+        """Return the logarithms of the probabilities that j records are sampled, j = 0 .. ``most``.
+
+        They err by at most 4 EPS (1 + their size).
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Record:
+    """The ``Sample`` of a user with one record."""
+
+    rate: float
+    sigma: float
+    most = 1
+
+    def log_ratio(self, y: Floats) -> tuple[Floats, Floats]:
+        """Return l(y) and bounds on its absolute errors."""
+        return log_ratio(self.rate, self.sigma, y)
+
+    def shares(self, y: Floats) -> tuple[Floats, Floats]:
+        """Return an upper and a lower bound on the sampled share p(y)."""
+        share = sampled_share(self.rate, self.sigma, y)
+        return share, np.where(share > 1e-290, share * (1 - 2e-6), 0.0)
+
+    def angles(self, y: Floats, turn: Floats) -> tuple[Floats, Floats]:
+        """Return bounds on the angle of 1 - p + p e^(i turn), which grows in p."""
+        most, least = self.shares(y)
+        return _angle(most, turn), _angle(least, turn)
+
+    def log_weights(self) -> Floats:
+        """Return the logarithms of 1 - q and q."""
+        return np.asarray(np.log(np.array([1 - self.rate, self.rate])))
+
+
+def _angle(share: Floats, turn: Floats) -> Floats:
+    return np.asarray(np.arctan2(share * np.sin(turn), 1 - share + share * np.cos(turn)))
+
+
+def loss_of(change: Change, sample: Sample, y: Floats) -> tuple[Floats, Floats]:
     """Return the privacy losses of outputs, and bounds on their absolute errors."""
     value, error = np.zeros_like(y), np.zeros_like(y)
     if change.in_p:
-        value, error = log_ratio(rate, sigma, y)
+        value, error = sample.log_ratio(y)
     if change.in_q:
-        other, other_error = log_ratio(rate, sigma, -y)
+        other, other_error = sample.log_ratio(-y)
         value, error = value - other, error + other_error + EPS * np.abs(value - other)
     return value, error
 
 
-def high_end(rate: float, sigma: float, up: float, down: float, reach: float = REACH) -> float:
+def high_end(sample: Sample, up: float, down: float, reach: float = REACH) -> float:
     """Return a number above 0 from which on the terms phi e^(up l(y) - down l(-y)) fall by ``reach`` per unit of y.
 
     The rate of the fall is that of the logarithm. The number is the first y_k of a list after which y_k - reach
-    >= (up p(y_(k+1)) + down p(-y_k))/sigma up to the end of the list. Beyond the end, p(y) <= 1 is enough.
+    >= (up m(y_(k+1)) + down m(-y_k))/sigma up to the end of the list. Beyond the end, the largest m is enough.
     """
-    pull = max(up + down * float(sampled_share(rate, sigma, np.array([-reach]))[0]), 1e-9) / sigma
+    pull = largest_pull(sample, up, down, reach)
     points = reach + pull * np.geomspace(min(0.1 / pull, 0.5), 1.0, 500)
-    share, other = sampled_share(rate, sigma, points), sampled_share(rate, sigma, -points)
-    falling = points[:-1] - reach >= (up * share[1:] + down * other[:-1]) / sigma
+    share, other = sample.shares(points)[0], sample.shares(-points)[0]
+    falling = points[:-1] - reach >= (up * share[1:] + down * other[:-1]) / sample.sigma
     rising = np.flatnonzero(~falling)
     return float(points[rising[-1] + 1 if len(rising) else 0])
+
+
+def largest_pull(sample: Sample, up: float, down: float, y: float) -> float:
+    """Return an upper bound on the slope of up l - down l(-) further up than ``y``."""
+    other = float(sample.shares(np.array([-y]))[0][0])
+    return max(up * sample.most + down * other, 1e-9) / sample.sigma
 
 
 def sampled_share(rate: float, sigma: float, y: Floats) -> Floats:

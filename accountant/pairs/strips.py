@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.pairs.base import Floats
-from dpproof.accountant.pairs.sampled_loss import REACH, SoftCut, high_end, log_ratio, sampled_share
+from dpproof.accountant.pairs.sampled_loss import REACH, Sample, SoftCut, high_end, largest_pull
 
 _QUIET = 72.0
 """The steps are chosen so that the trapezoidal rule's relative error is at most about 2 exp(-72) = 1e-31."""
@@ -32,19 +32,23 @@ class Tilting:
     -l(-y) if ``down`` is.
     """
 
-    rate: float
-    sigma: float
+    sample: Sample
     up: float
     down: float
     cuts: tuple[SoftCut, ...] = ()
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation of the noise, in norms of a record."""
+        return self.sample.sigma
 
     def log_tilt(self, y: Floats) -> Floats:
         """Return up l(y) - down l(-y)."""
         found = np.zeros_like(y)
         if self.up:
-            found = found + self.up * log_ratio(self.rate, self.sigma, y)[0]
+            found = found + self.up * self.sample.log_ratio(y)[0]
         if self.down:
-            found = found - self.down * log_ratio(self.rate, self.sigma, -y)[0]
+            found = found - self.down * self.sample.log_ratio(-y)[0]
         return found
 
     def reach(self) -> tuple[float, float, float]:
@@ -54,11 +58,11 @@ class Tilting:
         Where only jumps are kept, the rule begins near the cut.
         """
         if not self.cuts:
-            high = high_end(self.rate, self.sigma, self.up, self.down)
+            high = high_end(self.sample, self.up, self.down)
             return REACH, high, 0.1 - high * high / 2 + float(self.log_tilt(np.array([high]))[0])
         edges = self.blocks.edges
         below, beyond, least = _log_tails(self, edges)
-        far = (edges >= 1 / self.sigma + REACH) & (beyond - least <= -_QUIET - 10)
+        far = (edges >= self.sample.most / self.sigma + REACH) & (beyond - least <= -_QUIET - 10)
         last = int(np.argmax(far)) if far.any() else len(edges) - 1
         if not any(cut.keeps_jumps for cut in self.cuts):
             return REACH, float(edges[last]), float(beyond[last])
@@ -80,7 +84,7 @@ class Tilting:
         a = np.minimum(_half_widths(), self._widest)
         if not self.cuts:
             turn = a / self.sigma
-            both = 2 if self.up and self.down else 1
+            turn, both = turn * self.sample.most, 2 if self.up and self.down else 1
             grown = a * a / 2 + both * frequency * turn - self.down * np.log(np.cos(turn / 2))
             step, alias = _best(a, grown)
             low, high, _ = self.reach()
@@ -105,8 +109,12 @@ class Tilting:
 
     @property
     def _widest(self) -> float:
-        """The largest half-width. The angle a/sigma is below pi, and at most pi/2 if ``down`` is above 0."""
-        return (0.49 if self.down else 0.98) * math.pi * self.sigma
+        """The largest half-width. The angle a/sigma times the number of records is below pi.
+
+        It is below pi/2 if ``down`` is above 0, and for several records.
+        """
+        most = self.sample.most
+        return (0.49 if self.down or most > 1 else 0.98) * math.pi * self.sigma / most
 
 
 @lru_cache(maxsize=1)
@@ -126,37 +134,17 @@ def _best(a: Floats, grown: Floats) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Shares:
-    """Bounds on a sampled share in each block, ``least`` and ``most``.
-
-    ``even`` is the share in the block that is nearest to 1/2, where |1 - p + p e^(i turn)| is smallest.
-    """
-
-    least: Floats
-    most: Floats
-    even: Floats
-
-    def largest(self, turn: Floats) -> Floats:
-        """Return the largest angle of 1 - p + p e^(i turn), which grows in p, in each block."""
-        return _angle(self.most, turn)
-
-    def smallest(self, turn: Floats) -> Floats:
-        """Return the smallest angle of 1 - p + p e^(i turn) in each block."""
-        return _angle(self.least, turn)
-
-
-@dataclass(frozen=True)
 class Blocks:
     """Intervals of outputs y that cover the line, with bounds on the tilted masses and the sampled shares.
 
     The first and the last interval are unbounded. ``log_masses`` are upper bounds on the logarithms of the
-    masses, as shares of the whole mass. ``up`` and ``down`` are the shares p(y) and p(-y).
+    masses, as shares of the whole mass. ``spread`` has upper bounds on the variances of the number of sampled
+    records at -y.
     """
 
     edges: Floats
     log_masses: Floats
-    up: Shares
-    down: Shares
+    spread: Floats
 
     def log_growth(self, a: Floats, tilting: Tilting, frequency: float) -> Floats:
         """Return logarithms of bounds on integrals along Im y = a, over exp(a^2/2) times the integral on the real line.
@@ -164,26 +152,35 @@ class Blocks:
         If ``down`` is above 0, the angles a/sigma must be at most pi/2.
         """
         turn = (a / tilting.sigma)[:, None]
-        return _log_sum(
-            self._log_moved(a, tilting) + frequency * sum(x.largest(turn) for x in self._sides(tilting))
-        )
+        return _log_sum(self._log_moved(a, tilting) + frequency * self._angles(tilting, turn)[0])
 
     def log_shifted(self, a: Floats, tilting: Tilting, times: Floats) -> Floats:
         """Return the smallest of the bounds for several a, for each time; see ``Tilting.log_beyond``."""
         fixed = self._log_moved(a, tilting) + (a * a)[:, None] / 2
         turn = (a / tilting.sigma)[:, None]
-        angles = sum(x.smallest(turn) for x in self._sides(tilting))
+        angles = self._angles(tilting, turn)[1]
         return np.array([_log_sum(fixed - t * angles).min() for t in times])
 
-    def _sides(self, tilting: Tilting) -> list[Shares]:
-        """Return the shares at y and at -y, as far as the loss depends on them."""
-        return [x for x, power in ((self.up, tilting.up), (self.down, tilting.down)) if power]
+    def _angles(self, tilting: Tilting, turn: Floats) -> tuple[Floats, Floats]:
+        """Return the largest and the smallest angle of e^(i t L) over t in each block."""
+        sample, none = tilting.sample, np.zeros_like(turn)
+        largest, smallest = none, none
+        if tilting.up:
+            most, least = sample.angles(self.edges, turn)
+            largest = largest + np.hstack((most, sample.most * turn))
+            smallest = smallest + np.hstack((none, least))
+        if tilting.down:
+            most, least = sample.angles(-self.edges, turn)
+            largest = largest + np.hstack((sample.most * turn, most))
+            smallest = smallest + np.hstack((least, none))
+        return largest, smallest
 
     def _log_moved(self, a: Floats, tilting: Tilting) -> Floats:
         """Return the logarithms of the masses of the blocks on the lines Im y = a at t = 0, without exp(a^2/2)."""
         found = self.log_masses + self._log_cuts(a, tilting.cuts)
         if tilting.down:
-            shrunk = 4 * self.down.even * (1 - self.down.even) * np.sin((a / tilting.sigma)[:, None] / 2) ** 2
+            half = (a / tilting.sigma)[:, None] / 2
+            shrunk = np.minimum(4 * self.spread * np.sin(half) ** 2, np.sin(tilting.sample.most * half) ** 2)
             found = found - tilting.down / 2 * np.log1p(-shrunk)
         return np.asarray(found)
 
@@ -205,11 +202,6 @@ class Blocks:
         return found
 
 
-def _angle(share: Floats, turn: Floats) -> Floats:
-    """Return the angle of 1 - p + p e^(i turn), which grows in p."""
-    return np.asarray(np.arctan2(share * np.sin(turn), 1 - share + share * np.cos(turn)))
-
-
 def _log_sum(exponents: Floats) -> Floats:
     """Return upper bounds on the logarithms of the sums of the rows' exponentials."""
     top = exponents.max(axis=1, keepdims=True)
@@ -222,10 +214,10 @@ def _edges(tilting: Tilting) -> Floats:
 
     Beyond them, the integrand falls by at least ``_FARTHEST`` per unit of y (logarithmic).
     """
-    rate, sigma = tilting.rate, tilting.sigma
-    even = sigma * max(-math.log(rate), 0.0) + 1 / sigma  # the sampled share is near 1/2
-    pull = (tilting.up + tilting.down * float(sampled_share(rate, sigma, np.array([-_FARTHEST]))[0])) / sigma
-    high = _FARTHEST + max(pull, even)
+    sample, sigma = tilting.sample, tilting.sigma
+    # Beyond this output, nearly all records are sampled.
+    even = sigma * math.log(sample.most / sample.rate) + sample.most / sigma
+    high = _FARTHEST + max(largest_pull(sample, tilting.up, tilting.down, _FARTHEST), even)
     count = math.ceil(math.log(high / _FARTHEST) / 0.03) + 1
     further = np.geomspace(_FARTHEST, high, count)
     low = -further[::-1] if tilting.down else further[:0]
@@ -250,19 +242,11 @@ def _blocks(tilting: Tilting) -> Blocks:
     edges = _edges(tilting)
     upper, lower, first, last = _log_masses(tilting, edges)
     masses = np.concatenate(([first], upper, [last])) - _log_least_sum(lower)
-    (share, least), (other, least_other) = _shares(tilting, edges), _shares(tilting, -edges)
-    up = Shares(np.append(0.0, least), np.append(share, 1.0), np.append(0.0, least))
-    down = np.append(least_other, 0.0), np.append(1.0, other)
-    even = np.clip(0.5, *down)
-    # Further down, |1 - q + q e^(w + i turn)| at -y grows up to an angle of pi/2.
-    even[0] = np.clip(0.5, least_other[0], other[0])
-    return Blocks(edges, masses, up, Shares(*down, even))
-
-
-def _shares(tilting: Tilting, y: Floats) -> tuple[Floats, Floats]:
-    """Return upper and lower bounds on the sampled share p(y)."""
-    share = sampled_share(tilting.rate, tilting.sigma, y)
-    return share, np.where(share > 1e-290, share * (1 - 2e-6), 0.0)
+    share, least = tilting.sample.shares(-edges)
+    # Further down, the size of 1 - q + q e^(w + i turn) at -y grows up to an angle of pi/2.
+    low, high = np.append(least, 0.0), np.append(share[0], share)
+    middle = np.clip(tilting.sample.most / 2, low, high)
+    return Blocks(edges, masses, middle * (tilting.sample.most - middle))
 
 
 def _log_masses(tilting: Tilting, edges: Floats, more: float = 0.0) -> tuple[Floats, Floats, float, float]:
@@ -275,17 +259,17 @@ def _log_masses(tilting: Tilting, edges: Floats, more: float = 0.0) -> tuple[Flo
     (up/sigma^2) p (1 - p) - 1, and the exponent is at least its smaller end less K^+ width^2/8. The upper
     bounds are for intervals that are longer by ``more``.
     """
-    sigma, up = tilting.sigma, tilting.up
+    sigma, up, most_records = tilting.sigma, tilting.up, tilting.sample.most
     loss = tilting.log_tilt(edges)
     kept, most = np.zeros_like(edges), np.zeros(len(edges) + 1)
     for cut in tilting.cuts:
         weights = cut.log_kept(edges)[0]
         kept, most = kept + weights, most + cut.between(weights)
-    share, other = _shares(tilting, edges)[0], _shares(tilting, -edges)[0]
+    share, other = tilting.sample.shares(edges)[0], tilting.sample.shares(-edges)[0]
     plain, widths = loss - edges * edges / 2, np.diff(edges)
     value = plain + kept
     slope = (up * share[1:] + tilting.down * other[:-1]) / sigma - edges[:-1]
-    bend = up / sigma**2 * np.minimum(share[1:], 0.25) - 1
+    bend = up / sigma**2 * np.minimum(most_records * share[1:], most_records**2 / 4) - 1
     upper = plain[:-1] + most[1:-1] + np.maximum(slope, 0.0) * widths + np.log(widths + more)
     lower = np.minimum(value[:-1], value[1:]) - np.maximum(bend, 0.0) * widths**2 / 8 + np.log(widths)
     outside = math.log(1 / _FARTHEST + more)

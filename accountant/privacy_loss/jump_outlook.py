@@ -24,6 +24,11 @@ class Jumping(Characteristic, Protocol):
     """A moment-generating function whose rare large losses can be separated by a soft cut."""
 
     @property
+    def rate(self) -> float:
+        """The probability that a record is sampled."""
+        ...
+
+    @property
     def may_jump(self) -> bool:
         """Whether a cut is possible."""
         ...

@@ -3,7 +3,6 @@
 import contextlib
 import math
 from fractions import Fraction
-from itertools import pairwise
 
 import flint
 import mpmath
@@ -14,13 +13,13 @@ from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.numbers.normal import log_upper_tail
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.gaussian_moments import SubsampledGaussianCharacteristic as Loss
-from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.pairs.sampled_loss import Change, SoftCut
 from dpproof.accountant.privacy_loss.by_inversion import epsilon_by_inversion
 from dpproof.accountant.privacy_loss.jump_outlook import Outlook
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.rare_jumps import _on_two_lines, _Steps
 from dpproof.accountant.privacy_loss.saddle import Inapplicable
+from tests.quadrature import integral, loss_of
 from tests.rows import rows
 
 LOW = (12.0, 0.125, False, True)  # a cut of outputs below -12
@@ -41,40 +40,6 @@ JUMPS = [  # change, rate, sigma, c, cuts, of which the last one keeps the jumps
     (Change.REPLACED, 1e-5, 0.6, 3.0, [(12.0, 0.125), LOW, (7.0, 0.25, True)]),
     (Change.REMOVED, 1e-3, 0.15, 0.3, [(19.0, 0.125), (13.0, 0.5, True)]),
 ]
-
-
-def loss_of(change, rate, sigma, cuts):
-    return Loss(rate, sigma, change, tuple(SoftCut(*cut) for cut in cuts))
-
-
-def place_of(cut):
-    return -cut.place if cut.reflected else cut.place
-
-
-def integral(loss, z, jump=None):
-    """E e^(zL) with the cuts' weights, by Arb; with ``jump``, also with that cut's weight of jumps."""
-    sigma, rate, root = flint.acb(loss.noise_multiplier), flint.acb(loss.rate), flint.acb(2).sqrt()
-
-    def log_ratio_at(y):
-        return (1 - rate + rate * (y / sigma - 1 / (2 * sigma * sigma)).exp()).log()
-
-    def integrand(y, _):
-        exponent = -y * y / 2
-        if loss.change.in_p:
-            exponent += (1 + z) * log_ratio_at(y)
-        if loss.change.in_q:
-            exponent -= z * log_ratio_at(-y)
-        value = exponent.exp() / (2 * flint.acb.pi()).sqrt()
-        for cut in loss.cuts:
-            side = 1 if cut.keeps_jumps == cut.reflected else -1
-            value *= (side * (y - place_of(cut)) / cut.width / root).erfc() / 2
-        if jump:
-            side = -1 if jump.reflected else 1
-            value *= (side * (place_of(jump) - y) / jump.width / root).erfc() / 2
-        return value
-
-    places = [-16, *range(-4, 44, 2)]
-    return sum((flint.acb.integral(integrand, a, b) for a, b in pairwise(places)), flint.acb(0))
 
 
 @rows("y", [-30.0, -2.5, -0.0, 0.0, 0.7, 5.0, 38.9, 41.0, 3000.0])
@@ -245,32 +210,6 @@ def one_step(rate, sigma, x):
     return (1 - rate) * tail[0] + rate * tail[1] - mpmath.exp(x) * tail[0]
 
 
-def two_replacing_steps(rate, sigma, epsilon):
-    """The delta of two steps of a replaced record."""
-    rate, sigma, epsilon = (mpmath.mpf(x) for x in (rate, sigma, epsilon))
-
-    def tail(y):
-        return mpmath.erfc(y / mpmath.sqrt(2)) / 2
-
-    def output(x):
-        k = (1 - rate) * mpmath.exp(1 / (2 * sigma**2)) / rate
-        return sigma * (x / 2 + mpmath.asinh(k * mpmath.sinh(x / 2)))
-
-    def one(x):
-        y = output(x)
-        p, q = ((1 - rate) * tail(y) + rate * tail(y - side / sigma) for side in (1, -1))
-        return p - mpmath.exp(x) * q
-
-    def term(y):
-        up, down = (1 - rate + rate * mpmath.exp(side * y / sigma - 1 / (2 * sigma**2)) for side in (1, -1))
-        return mpmath.npdf(y) * up * one(epsilon - mpmath.log(up / down))
-
-    # Where the second step may have any loss, the integrand is nearly broken.
-    corner = output(epsilon)
-    near = [corner + side * mpmath.mpf(2) ** -k for k in range(-1, 20) for side in (-1, 1)]
-    return mpmath.quad(term, sorted([*map(mpmath.mpf, range(-14, 30)), *near, corner]), maxdegree=4)
-
-
 def two_steps(rate, sigma, epsilon):
     """The delta of two steps: the mean over the first one of what the second one still has to reach."""
     rate, sigma, epsilon = (mpmath.mpf(x) for x in (rate, sigma, epsilon))
@@ -305,17 +244,6 @@ def test_two_steps_lie_between_the_bounds(rate, sigma, delta):
     assert high - low <= 1e-6 * high
 
 
-@pytest.mark.slow
-@rows(("rate", "sigma", "delta"), [(0.05, 900.0, "1e-10"), (3e-4, 0.3, "1e-20"), (1e-5, 2.0, "1e-40")])
-def test_two_steps_of_a_replaced_record_lie_between_the_bounds(rate, sigma, delta):
-    part = ReplacedGaussian(rate, sigma).characteristic()
-    low, high = epsilon_by_inversion([(part, 2)], Fraction(delta))
-    with mpmath.workdps(25):
-        target = mpmath.mpf(delta)
-        assert two_replacing_steps(rate, sigma, low) > target >= two_replacing_steps(rate, sigma, high)
-    assert high - low <= 1e-6 * high
-
-
 @rows(
     ("rate", "sigma", "steps", "delta"),
     [
@@ -330,19 +258,6 @@ def test_answers_are_narrow_where_jumps_are_rare(rate, sigma, steps, delta):
     step = SubsampledGaussian(rate, sigma)
     found = PrivacyLoss([[(step, steps)], [(step.reversed(), steps)]]).epsilon(delta)
     assert found.upper - found.lower <= 1e-8 * found.upper
-
-
-@rows(
-    ("rate", "sigma", "steps", "delta"),
-    [
-        (6.837605403825598e-09, 100.76, 1549835, 1e-69),
-        (0.0019004478091532862, 0.19733684, 54374465, 8.5e-09),
-        (2.0673128600765462e-07, 12.4, 3434, 1.1e-232),
-    ],
-)
-def test_answers_are_narrow_for_replaced_records(rate, sigma, steps, delta):
-    found = PrivacyLoss([[(ReplacedGaussian(rate, sigma), steps)]]).epsilon(delta)
-    assert found.upper - found.lower <= 1e-6 * found.upper
 
 
 @rows("rate", [1e-6, 0.01])
