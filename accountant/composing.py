@@ -48,7 +48,7 @@ def compose(*results: PrivacyResult) -> PrivacyResult:
     with recorded():
         for one in results:
             assume(*one.assumptions)
-        guarantee = compose_guarantees(*(one.guarantee for one in results))
+        guarantee = compose_guarantees(*(one.guarantee for one in results)).sharing()
         samplers = [one.exact_sampler for one in results]
         first = results[0]
         return PrivacyResult(
