@@ -59,7 +59,9 @@ def compose(*results: PrivacyResult, parallel: bool = False) -> PrivacyResult:
     with recorded():
         for one in results:
             assume(*one.assumptions)
-        guarantee = _in_parts(results) if parallel else compose_guarantees(*(one.guarantee for one in results))
+        guarantee = (
+            _in_parts(results) if parallel else compose_guarantees(*(one.guarantee for one in results))
+        )
         samplers = [one.exact_sampler for one in results]
         first = results[0]
         notes = (note for one in results for note in one.notes)

@@ -10,6 +10,7 @@ docs/notes/saddle_inversion.md and docs/notes/loss_grid.md.
 from __future__ import annotations
 
 import contextlib
+import enum
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -104,6 +105,10 @@ class PrivacyLoss(Profile):
         object.__setattr__(found, "_ways", self._ways)
         return found
 
+    def routes(self) -> list[tuple[Composition, FirstRoute]]:
+        """Return each composition, and the route that answers it first."""
+        return [(way.parts, way.first) for way in self._ways]
+
     def _delta_at(self, point: Fraction) -> Bound:
         ends = [_delta(way, point, self.rough) for way in self._ways]
         return Bound(max(low for low, _ in ends), max(high for _, high in ends))
@@ -120,6 +125,14 @@ class PrivacyLoss(Profile):
         return Bound(low, high)
 
 
+class FirstRoute(enum.Enum):
+    """The route that answers a composition first."""
+
+    CLOSED_FORM = "a closed form, or a list of outcomes, in ball arithmetic"
+    INVERSION = "inversion of the moment-generating function"
+    GRID = "a grid of losses, composed by a Fourier transform"
+
+
 class _Way:
     """A composition in one direction of the neighbouring relation, and what its answers share."""
 
@@ -130,6 +143,13 @@ class _Way:
     def closed(self) -> ProfileInArb | None:
         """The profile in Arb, if it has a closed form or few outcomes; otherwise None."""
         return _closed_form(self.parts)
+
+    @cached_property
+    def first(self) -> FirstRoute:
+        """The route that answers first."""
+        if self.closed is not None or _as_one_gaussian(self.parts) is not None:
+            return FirstRoute.CLOSED_FORM
+        return FirstRoute.GRID if self.shared.characteristics is None else FirstRoute.INVERSION
 
     @cached_property
     def infinite(self) -> Ends:

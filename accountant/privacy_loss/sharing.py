@@ -59,7 +59,7 @@ class Shared:
     def __init__(
         self, parts: Sequence[tuple[DominatingPair, int]], characteristics: Characteristics | None
     ) -> None:
-        self._parts, self._characteristics = parts, characteristics
+        self._parts, self.characteristics = parts, characteristics
         self._ranges: dict[int, _Range] = {}
 
     def delta(self, epsilon: Fraction) -> Ends | None:
@@ -80,7 +80,7 @@ class Shared:
         return [epsilon_at(guide, log_delta) for log_delta in _LOGS[1:]]
 
     def _range(self, place: int) -> _Range:
-        found = self._ranges.pop(place, None) or _Range(self._parts, self._characteristics, place)
+        found = self._ranges.pop(place, None) or _Range(self._parts, self.characteristics, place)
         self._ranges[place] = found
         for old in list(self._ranges)[:-_KEPT]:
             del self._ranges[old]
