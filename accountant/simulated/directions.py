@@ -17,6 +17,7 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.numbers.arithmetic import cached_property, np
 from dpproof.accountant.simulated.bulk import Bulk
 from dpproof.accountant.simulated.participation import Floats
+from dpproof.accountant.simulated.powers import powers
 from dpproof.accountant.simulated.proposals import Cap, Component, FairPower, Mixture, Tilted
 from dpproof.accountant.simulated.training import TrainingRun
 
@@ -82,9 +83,9 @@ class Removal:
         return tuple(Tilted(self.training, 1 + j / length) for j in range(_REACH))
 
     def certifiers(self) -> tuple[Component, ...]:
-        """Return the powers of the density, where they are known."""
+        """Return the powers of the density that have small tables."""
         if not self.training.one_of_many:
-            return ()
+            return powers(self.training)
         return tuple(FairPower(self.training, order) for order in range(2, _ORDERS))
 
     def in_loss(self, cap: Cap) -> Cap:

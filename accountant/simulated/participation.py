@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -21,6 +22,66 @@ def log_mean_exp(values: Floats, weights: Floats) -> Floats:
     """Return log(sum of weight exp(value)) over the first axis, for one weight a row."""
     top = values.max(axis=0)
     return np.asarray(top + np.log(weights @ np.exp(values - top)))
+
+
+class Participation(Protocol):
+    """A law of the steps in which one record is used, as a chain of states; `MinSeparation` explains the names."""
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of the run."""
+
+    @property
+    def separation(self) -> int:
+        """The least distance of two uses of one record."""
+
+    @property
+    def most(self) -> int:
+        """The largest number of uses."""
+
+    @property
+    def fair_bins(self) -> bool:
+        """Whether each record is in one of ``separation`` bins of equally many steps."""
+
+    @property
+    def logs(self) -> float:
+        """The sum of the sizes of the logarithms of all chances."""
+
+    @property
+    def start(self) -> Floats:
+        """The probabilities of the states at the start."""
+
+    @property
+    def rungs(self) -> int:
+        """The number of states."""
+
+    @property
+    def active(self) -> tuple[int, ...]:
+        """The states in which a record may be used."""
+
+    def chance(self, step: int, rung: int) -> float:
+        """Return the probability that a record in a state is used in a step."""
+
+    def unused(self, rung: int) -> int:
+        """Return the state after a step that did not use the record."""
+
+    def used(self, rung: int) -> int:
+        """Return the state after a step that used the record."""
+
+    def age(self, rung: int) -> int | None:
+        """Return how many steps ago the record was used, or None if no band reaches that far."""
+
+    def log_mean(self, gains: Floats) -> Floats:
+        """Return the logarithm of the mean of exp(sum of x_i gains_i) over x."""
+
+    def later(self, gains: Floats) -> Floats:
+        """Return what ``draw`` needs of the gains."""
+
+    def draw(self, rng: Generator, count: int, gains: Floats, later: Floats) -> Floats:
+        """Return ``count`` columns x from the law whose density is proportional to exp(sum of x_i gains_i)."""
+
+    def means(self) -> Floats:
+        """Return the probability of each step to use a given record."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +122,12 @@ class MinSeparation:
     def fair_bins(self) -> bool:
         """Whether each record is in one of ``separation`` bins of equally many steps."""
         return self.rate == 1 and self.warm and self.steps % self.separation == 0
+
+    @property
+    def logs(self) -> float:
+        """The sum of the sizes of the logarithms of all chances; for the bound on rounding."""
+        unused = abs(math.log1p(-self.rate)) if self.rate < 1 else 0.0
+        return abs(math.log(self.rate)) + unused + math.log(self.separation + 1)
 
     @property
     def start(self) -> Floats:
@@ -116,6 +183,32 @@ class MinSeparation:
             free[i + 1] += (1 - self.rate) * free[i]
             free[i + self.separation] += self.rate * free[i]
         return np.asarray(self.rate * free[: self.steps])
+
+    @property
+    def rungs(self) -> int:
+        """The number of states of one record. State s > 0 means that it rests for s steps, this one included."""
+        return self.separation
+
+    @property
+    def active(self) -> tuple[int, ...]:
+        """The states in which a record may be used."""
+        return (0,)
+
+    def chance(self, step: int, rung: int) -> float:
+        """Return the probability that a record in a state is used in a step."""
+        return 0.0 if rung else self.rate
+
+    def unused(self, rung: int) -> int:
+        """Return the state after a step that did not use the record."""
+        return max(rung - 1, 0)
+
+    def used(self, rung: int) -> int:
+        """Return the state after a step that used the record."""
+        return self.separation - 1
+
+    def age(self, rung: int) -> int | None:
+        """Return how many steps ago the record was used, or None if that is at least the separation."""
+        return self.separation - rung if rung else None
 
 
 def _normed(logs: Floats) -> Floats:

@@ -116,7 +116,7 @@ class FairPower:
     @property
     def scale(self) -> float:
         """The factor by which the logarithm of the density grows faster than l."""
-        return float(self.order)
+        return float(self.order**2)
 
     def draw(self, rng: Generator, count: int) -> Floats:
         """Return ``count`` columns from this law."""

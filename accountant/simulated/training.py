@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from dpproof.accountant.numbers.arithmetic import cached_property, np
-from dpproof.accountant.simulated.participation import Floats, MinSeparation
+from dpproof.accountant.simulated.participation import Floats, Participation
 
 UNIT = 2.0**-53
 
@@ -25,6 +25,7 @@ class TrainingRun:
     matrix C. With ``strategy`` (1,) the noise added to the sums is independent from step to step. One record
     changes a sum by at most the clipping norm, and ``noise_multiplier`` is in units of this norm.
 
+    >>> from dpproof.accountant.simulated.participation import MinSeparation
     >>> TrainingRun(MinSeparation(10, 2), noise_multiplier=2.0).squares[:2].tolist()
     [0.25, 0.25]
 
@@ -32,7 +33,7 @@ class TrainingRun:
         ValueError: if a parameter is outside its domain.
     """
 
-    participation: MinSeparation
+    participation: Participation
     noise_multiplier: float
     strategy: tuple[float, ...] = (1.0,)
 
@@ -66,6 +67,11 @@ class TrainingRun:
         sums, steps = np.cumsum(self.column**2), self.participation.steps
         return np.asarray(sums[np.minimum(np.arange(steps)[::-1], len(sums) - 1)])
 
+    def gram(self, step: int, age: int) -> float:
+        """Return the inner product of the columns of ``step`` and of the step ``age`` steps before it."""
+        rows = min(len(self.column) - age, self.participation.steps - step)
+        return float(self.column[:rows] @ self.column[age : age + rows])
+
     @cached_property
     def half(self) -> float:
         """Half of the mean squared length of the record's contribution."""
@@ -92,6 +98,5 @@ class TrainingRun:
         """
         law = self.participation
         largest = float(np.abs(released).max()) * float(self.column.sum()) + float(self.squares.max())
-        logs = abs(math.log(law.rate)) + (abs(math.log1p(-law.rate)) if law.rate < 1 else 0.0)
-        size = 1 + scale * (law.most + 1) * largest + logs + math.log(law.separation + 1)
+        size = 1 + scale * (law.most + 1) * largest + law.logs
         return 8 * UNIT * (law.steps + len(self.column) + 32) * size

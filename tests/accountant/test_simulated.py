@@ -18,8 +18,10 @@ import pytest
 from dpproof import Bound, ConfidentBound, MinSeparation, TrainingRun, account, compose, simulate
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.simulated import running
+from dpproof.accountant.simulated.allocation import Allocation
 from dpproof.accountant.simulated.bulk import Bulk
 from dpproof.accountant.simulated.directions import Addition, Near, Removal, Replacement, Shifted, draw
+from dpproof.accountant.simulated.powers import Power
 from dpproof.accountant.simulated.proposals import FairPower, Mixture, Tilted
 from tests.rows import rows
 
@@ -81,11 +83,18 @@ def test_epochs_of_bins_are_one_of_the_bins_with_longer_contributions(noise, ste
 LAWS = (
     MinSeparation(7, 3, 0.4), MinSeparation(7, 3, 0.4, warm=False), MinSeparation(5, 1, 0.3),
     MinSeparation(6, 3), MinSeparation(7, 3), MinSeparation(3, 5, 0.5), MinSeparation(4, 2, warm=False),
+    Allocation(6, 2), Allocation(4, 4), Allocation(5, 1),
 )  # fmt: skip
 
 
 def participations(law):
-    """All x with their probabilities, by following each record step by step."""
+    """All x with their probabilities, from the definitions of the laws."""
+    if isinstance(law, Allocation):
+        used = [
+            [i in chosen for i in range(law.steps)]
+            for chosen in itertools.combinations(range(law.steps), law.uses)
+        ]
+        return np.array(used, dtype=float), np.full(len(used), 1 / len(used))
     found = {}
 
     def follow(free, used, chance):
@@ -130,10 +139,13 @@ def test_tilted_participation_has_the_tilted_law(law):
 
 RUN = TrainingRun(MinSeparation(6, 3, 0.5), 1.0, (1.0, 0.5))
 FAIR = TrainingRun(MinSeparation(6, 3), 1.3)
+BINS = TrainingRun(MinSeparation(7, 3), 1.3, (1.0, 0.5, 0.25))
+SOME = TrainingRun(Allocation(5, 2), 1.5)
 COMPONENTS = (
     (Removal(RUN), Tilted(RUN, 1.7)), (Removal(FAIR), Tilted(FAIR, 2.0)), (Removal(FAIR), FairPower(FAIR, 3)),
     (Addition(RUN), Shifted(RUN, 1.5)), (Addition(FAIR), Bulk(FAIR, 0.3)), (Replacement(FAIR), FairPower(FAIR, 2)),
-    (Replacement(RUN), Tilted(RUN, 1.5)),
+    (Replacement(RUN), Tilted(RUN, 1.5)), (Removal(RUN), Power(RUN, 3)), (Removal(BINS), Power(BINS, 2)),
+    (Removal(SOME), Power(SOME, 2)), (Addition(SOME), Shifted(SOME, 2.0)), (Replacement(SOME), Tilted(SOME, 1.4)),
 )  # fmt: skip
 
 
@@ -268,6 +280,22 @@ def test_a_seed_from_entropy_is_named_and_gives_the_answer_again():
     assert "from entropy" in str(found)
     again = simulate(one_of(2), "add-remove", **(options | {"seed": found.seed}))
     assert (again.lower, again.upper, again.from_entropy) == (found.lower, found.upper, False)
+
+
+def test_poisson_sampling_is_what_the_certified_accountant_says():
+    exact = account(
+        "dp-sgd", sampling_rate=0.1, noise_multiplier=2, steps=20, adjacency="add-remove"
+    ).epsilon("1e-4")
+    run = TrainingRun(MinSeparation(20, 1, 0.1), 2.0)
+    found = simulate(run, "add-remove", delta="1e-4", samples=2**15, seed=1)
+    assert found.lower <= exact.lower <= exact.upper <= found.upper <= found.lower + 0.1
+
+
+def test_all_steps_are_one_longer_step():
+    run = TrainingRun(Allocation(3, 3), math.sqrt(3))
+    exact = account("gaussian", sigma=1).epsilon("1e-3")
+    found = simulate(run, "add-remove", **EXAMPLE)
+    assert found.lower <= exact.lower <= exact.upper <= found.upper
 
 
 def test_a_tolerance_saves_samples():
