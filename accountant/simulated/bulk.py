@@ -63,7 +63,7 @@ class Bulk:
     def cap(self) -> Cap:
         """Constants (a, b, start) with log dN/dR <= a where the loss is at least ``start``."""
         bins = self.training.participation.separation
-        return bins * (self.size * math.exp(-self.start) + self.log_mass), 0.0, self.start
+        return Cap(bins * (self.size * math.exp(-self.start) + self.log_mass), 0.0, self.start)
 
     @property
     def scale(self) -> float:

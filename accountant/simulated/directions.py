@@ -14,10 +14,10 @@ from typing import NamedTuple, Protocol
 from numpy.random import Generator
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.numbers.arithmetic import cached_property, np
+from dpproof.accountant.numbers.arithmetic import np
 from dpproof.accountant.simulated.bulk import Bulk
 from dpproof.accountant.simulated.participation import Floats
-from dpproof.accountant.simulated.powers import powers
+from dpproof.accountant.simulated.powers import Power, orders
 from dpproof.accountant.simulated.proposals import Cap, Component, FairPower, Mixture, Tilted
 from dpproof.accountant.simulated.training import TrainingRun
 
@@ -84,9 +84,14 @@ class Removal:
 
     def certifiers(self) -> tuple[Component, ...]:
         """Return the powers of the density that have small tables."""
-        if not self.training.one_of_many:
-            return powers(self.training)
-        return tuple(FairPower(self.training, order) for order in range(2, _ORDERS))
+        return tuple(self._power(order, 0.0) for order in self._orders)
+
+    @property
+    def _orders(self) -> list[int]:
+        return list(range(2, _ORDERS)) if self.training.one_of_many else orders(self.training)
+
+    def _power(self, order: int, lean: float) -> Component:
+        return (FairPower if self.training.one_of_many else Power)(self.training, order, lean)
 
     def in_loss(self, cap: Cap) -> Cap:
         """Return the cap itself: l is the loss."""
@@ -101,10 +106,13 @@ class Removal:
 class Replacement(Removal):
     """With the record against with its opposite. By symmetry both orders have the same delta."""
 
+    def certifiers(self) -> tuple[Component, ...]:
+        """Return powers that lean to outcomes that the opposite record makes rare."""
+        return tuple(self._power(order, float(order - 1)) for order in self._orders)
+
     def in_loss(self, cap: Cap) -> Cap:
-        """Return the cap as a function of the loss, by l >= loss / 2 - half."""
-        a, b, start = cap
-        return a + b * self.training.half, b / 2, start
+        """Return the cap as a function of the loss, by l >= loss / 2 - half and <m, y> >= loss - l - half."""
+        return Cap(cap.a + cap.b * self.training.half, (cap.b + cap.lean) / 2)
 
     def losses(self, gains: Floats, log_ratio: Floats) -> tuple[Floats, Floats]:
         """Return the losses and the logarithms of the first density."""
@@ -119,26 +127,11 @@ class Shifted:
     training: TrainingRun
     size: float
 
-    @cached_property
-    def _means(self) -> Floats:
-        return self.training.participation.means()
-
-    @cached_property
-    def _move(self) -> Floats:
-        move = np.zeros(self.training.participation.steps)
-        for lag, one in enumerate(self.training.column):
-            move[lag:] += one * self._means[: len(move) - lag]
-        return move
-
-    @cached_property
-    def square(self) -> float:
-        """The squared length of the mean contribution."""
-        return float(self._move @ self._move)
-
     @property
     def cap(self) -> Cap:
         """Constants with log dN/dR <= a + b l."""
-        return self.size * self.training.half + self.size**2 * self.square / 2, self.size, -math.inf
+        size, run = self.size, self.training
+        return Cap(size * run.half + size**2 * run.mean_square / 2, size)
 
     @property
     def scale(self) -> float:
@@ -148,12 +141,12 @@ class Shifted:
     def draw(self, rng: Generator, count: int) -> Floats:
         """Return ``count`` columns from this law."""
         noise = rng.standard_normal((self.training.participation.steps, count))
-        return np.asarray(noise - self.size * self._move[:, None])
+        return np.asarray(noise - self.size * self.training.mean[:, None])
 
     def log_density(self, gains: Floats, log_ratio: Floats) -> Floats:
         """Return log dR/dN."""
-        along = self._means @ gains + self.training.half
-        return np.asarray(-self.size * along - self.size**2 * self.square / 2)
+        moved = self.size**2 / 2 * self.training.mean_square
+        return np.asarray(-self.size * self.training.along(gains) - moved)
 
 
 @dataclass(frozen=True)
@@ -164,7 +157,7 @@ class Addition:
 
     def candidates(self, near: Near) -> tuple[Component, ...]:
         """Return noise that is not moved, that is moved to where the caps reach the hint, and changed in bulk."""
-        size = math.sqrt(2 * math.log(1 / near.delta) / Shifted(self.training, 0.0).square)
+        size = math.sqrt(2 * math.log(1 / near.delta) / self.training.mean_square)
         found: list[Component] = [Shifted(self.training, share * size) for share in (0.0, 0.5, 1.0)]
         if self.training.one_of_many and near.epsilon > 0:
             bulk = Bulk(self.training, near.epsilon)
@@ -202,18 +195,18 @@ def draw(
 def caps(direction: Direction, proposal: Mixture) -> tuple[Cap, ...]:
     """Return the caps of a proposal as functions of the loss, rounded upward."""
     found = (direction.in_loss(cap) for cap in proposal.caps)
-    return tuple((a + 1e-9 * (1 + abs(a)), b, start) for a, b, start in found)
+    return tuple(one._replace(a=one.a + 1e-9 * (1 + abs(one.a))) for one in found)
 
 
 def log_bound(known: tuple[Cap, ...], x: float) -> float:
     """Return the logarithm of a bound on weight (1 - exp(x - loss)), over all losses above x."""
-    return min((a - b * x + _log_peak(b) for a, b, start in known if x >= start), default=math.inf) + 1e-9
+    return min((a - b * x + _log_peak(b) for a, b, start, _ in known if x >= start), default=math.inf) + 1e-9
 
 
 def reached(known: tuple[Cap, ...], delta: float) -> float:
     """Return an x at which the bound is at most delta: then delta(x) is at most delta, too."""
-    found = [start for a, b, start in known if a - b * start + _log_peak(b) + 1e-9 <= math.log(delta)]
-    for a, b, start in known:
+    found = [start for a, b, start, _ in known if a - b * start + _log_peak(b) + 1e-9 <= math.log(delta)]
+    for a, b, start, _ in known:
         if b > 0:
             place = max(0.0, (a + _log_peak(b) + 1e-9 - math.log(delta)) / b)
             found.append(max(start, place * (1 + 1e-9) + 1e-12))

@@ -17,11 +17,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import cached_property, np
-from dpproof.accountant.simulated.participation import Floats
+from dpproof.accountant.simulated.participation import Floats, Participation
 from dpproof.accountant.simulated.proposals import Cap
 from dpproof.accountant.simulated.training import TrainingRun
 
-_MOST_CELLS, _MOST_COPIES, _MOST_STATES = 2**22, 10, 4000
+_MOST_CELLS, _MOST_COPIES, _MOST_MOVES = 2**22, 10, 20_000
 State = tuple[int, ...]
 """How many copies are on each rung."""
 
@@ -41,10 +41,14 @@ class _Moves:
 
 @dataclass(frozen=True)
 class Power:
-    """The law with density (dP/dN)^order, up to a factor. The order is a whole number."""
+    """The law with density (dP/dN)^order exp(lean <m, y>), up to a factor.
+
+    The order is a whole number, and m the mean contribution.
+    """
 
     training: TrainingRun
     order: int
+    lean: float = 0.0
 
     @cached_property
     def _moves(self) -> _Moves:
@@ -80,6 +84,7 @@ class Power:
         chances = np.array([law.chance(i, rung) for rung in range(law.rungs)])
         logs = moves.log_ways + _powers(chances, moves.takes) + _powers(1 - chances, here - moves.takes)
         total = moves.takes.sum(axis=2)
+        logs = logs + total * self.lean * float(self.training.products(self.training.mean)[i])
         logs = logs + total * (total - 1) / 2 * self.training.gram(i, 0)
         ages = ((rung, law.age(rung)) for rung in range(law.rungs))
         for rung, age in ages:
@@ -102,7 +107,8 @@ class Power:
         start = np.array([self._log_start(state) for state in moves.states]) + later
         top = float(start.max())
         shares = np.exp(start - top)
-        return shares / shares.sum(), cumulated, top + math.log(float(shares.sum()))
+        moved = self.lean**2 / 2 * self.training.mean_square
+        return shares / shares.sum(), cumulated, top + math.log(float(shares.sum())) + moved
 
     def _log_start(self, state: State) -> float:
         start = self.training.participation.start
@@ -114,7 +120,7 @@ class Power:
     @property
     def cap(self) -> Cap:
         """Constants with log dP/dR <= a - b l. Here both sides are equal."""
-        return self._table[2], self.order - 1.0, -math.inf
+        return Cap(self._table[2], self.order - 1.0, lean=self.lean)
 
     @property
     def scale(self) -> float:
@@ -131,22 +137,26 @@ class Power:
             choice = (rng.random(count)[:, None] >= chances[state][:, :-1]).sum(axis=1)
             used[i] = totals[state, choice]
             state = self._moves.after[state, choice]
-        return self.training.released(rng, used)
+        return np.asarray(self.training.released(rng, used) + self.lean * self.training.mean[:, None])
 
     def log_density(self, gains: Floats, log_ratio: Floats) -> Floats:
         """Return log dR/dN."""
-        return np.asarray(self.order * log_ratio - self._table[2])
+        return np.asarray(self.order * log_ratio + self.lean * self.training.along(gains) - self._table[2])
 
 
-def powers(training: TrainingRun) -> tuple[Power, ...]:
-    """Return the powers whose tables are small enough, from order 2 on."""
-    law, found = training.participation, []
-    for order in range(2, _MOST_COPIES + 1):
-        states = math.comb(law.rungs + order - 1, order)
-        if states > _MOST_STATES or law.steps * states * (order + 1) > _MOST_CELLS:
-            break
-        found.append(Power(training, order))
-    return tuple(found)
+def orders(training: TrainingRun) -> list[int]:
+    """Return the orders of powers whose tables are small enough, from 2 on."""
+    return [
+        order for order in range(2, _MOST_COPIES + 1) if _cells(training.participation, order) <= _MOST_CELLS
+    ]
+
+
+def _cells(law: Participation, order: int) -> int:
+    """The size of the table: steps, states, and the most choices in a state, whose copies are spread evenly."""
+    each, more = divmod(order, len(law.active))
+    choices = (each + 2) ** more * (each + 1) ** (len(law.active) - more)
+    states = math.comb(law.rungs + order - 1, order)
+    return law.steps * states * choices if states * choices <= _MOST_MOVES else _MOST_CELLS + 1
 
 
 def _states(rungs: int, copies: int) -> Iterator[State]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from numpy.random import Generator
 
@@ -17,8 +17,15 @@ from dpproof.accountant.numbers.arithmetic import cached_property, np
 from dpproof.accountant.simulated.participation import Floats
 from dpproof.accountant.simulated.training import TrainingRun
 
-Cap = tuple[float, float, float]
-"""Constants (a, b, start): the logarithm of a weight is at most a - b times the loss, from the loss start on."""
+
+class Cap(NamedTuple):
+    """A bound: log dP/dR <= a - b l - lean <m, y>, with the mean contribution m and what is released, y."""
+
+    a: float
+    b: float
+    start: float = -math.inf
+    """The bound holds where the loss is at least this."""
+    lean: float = 0.0
 
 
 class Component(Protocol):
@@ -64,7 +71,7 @@ class Tilted:
     @property
     def cap(self) -> Cap:
         """Constants with log dP/dR <= a - b l."""
-        return self._log_mass, self.theta - 1, -math.inf
+        return Cap(self._log_mass, self.theta - 1)
 
     @property
     def scale(self) -> float:
@@ -85,14 +92,15 @@ class Tilted:
 
 @dataclass(frozen=True)
 class FairPower:
-    """The law with density (dP/dN)^order, up to a factor, if each record is in one of several equal bins.
+    """The law with density (dP/dN)^order exp(lean <m, y>), up to a factor, if each record is in one of equal bins.
 
-    The order is a whole number. A sample adds the contributions of ``order`` copies of the record, and the
-    number of copies that share bins follows from the partitions of the order.
+    The order is a whole number, and m the mean contribution. A sample adds the contributions of ``order`` copies
+    of the record. The number of copies that share bins follows from the partitions of the order.
     """
 
     training: TrainingRun
     order: int
+    lean: float = 0.0
 
     @cached_property
     def _partitions(self) -> tuple[list[tuple[int, ...]], Floats]:
@@ -106,12 +114,16 @@ class FairPower:
     def _log_mass(self) -> float:
         logs = self._partitions[1]
         top = float(logs.max())
-        return top + math.log(float(np.exp(logs - top).sum()))
+        return top + math.log(float(np.exp(logs - top).sum())) + self._leaning
+
+    @property
+    def _leaning(self) -> float:
+        return self.lean * (self.order + self.lean / 2) * self.training.mean_square
 
     @property
     def cap(self) -> Cap:
         """Constants with log dP/dR <= a - b l. Here both sides are equal."""
-        return self._log_mass, self.order - 1.0, -math.inf
+        return Cap(self._log_mass, self.order - 1.0, lean=self.lean)
 
     @property
     def scale(self) -> float:
@@ -122,17 +134,18 @@ class FairPower:
         """Return ``count`` columns from this law."""
         parts, logs = self._partitions
         law = self.training.participation
-        chances = np.exp(logs - self._log_mass)
+        chances = np.exp(logs - self._log_mass + self._leaning)
         copies = np.zeros((len(parts), law.separation))
         for row, one in zip(copies, parts, strict=True):
             row[: len(one)] = one
         chosen = copies[rng.choice(len(parts), size=count, p=chances / chances.sum())]
         bins = rng.permuted(chosen, axis=1).T
-        return self.training.released(rng, np.tile(bins, (law.steps // law.separation, 1)))
+        found = self.training.released(rng, np.tile(bins, (law.steps // law.separation, 1)))
+        return np.asarray(found + self.lean * self.training.mean[:, None])
 
     def log_density(self, gains: Floats, log_ratio: Floats) -> Floats:
         """Return log dR/dN."""
-        return np.asarray(self.order * log_ratio - self._log_mass)
+        return np.asarray(self.order * log_ratio + self.lean * self.training.along(gains) - self._log_mass)
 
 
 def partitions(total: int, largest: int | None = None) -> list[tuple[int, ...]]:
@@ -169,7 +182,7 @@ class Mixture:
     def caps(self) -> tuple[Cap, ...]:
         """The caps of the mixture: that of each component, which has only its share of the mass."""
         share = math.log(len(self.components))
-        return tuple((a + share, b, start) for a, b, start in (one.cap for one in self.components))
+        return tuple(one.cap._replace(a=one.cap.a + share) for one in self.components)
 
     @property
     def scale(self) -> float:

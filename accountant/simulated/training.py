@@ -77,6 +77,24 @@ class TrainingRun:
         """Half of the mean squared length of the record's contribution."""
         return float(self.participation.means() @ self.squares) / 2
 
+    @cached_property
+    def mean(self) -> Floats:
+        """The mean contribution of the record, in units of the noise."""
+        means = self.participation.means()
+        found = np.zeros(len(means))
+        for lag, size in enumerate(self.column):
+            found[lag:] += size * means[: len(means) - lag]
+        return found
+
+    @cached_property
+    def mean_square(self) -> float:
+        """The squared length of the mean contribution."""
+        return float(self.mean @ self.mean)
+
+    def along(self, gains: Floats) -> Floats:
+        """Return the inner product of the mean contribution with what is released, from its gains."""
+        return np.asarray(self.participation.means() @ gains + self.half)
+
     def released(self, rng: Generator, used: Floats) -> Floats:
         """Return noise plus the contribution of a record that is used ``used[i]`` times in step i."""
         found = rng.standard_normal(used.shape)

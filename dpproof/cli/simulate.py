@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 from rich.console import Console
 
 from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.simulated.allocation import Allocation
 from dpproof.accountant.simulated.participation import MinSeparation
 from dpproof.accountant.simulated.simulate import simulate as simulated
 from dpproof.accountant.simulated.training import TrainingRun
@@ -29,12 +32,24 @@ def _numbers(_context: click.Context, parameter: click.Parameter, text: str) -> 
         ) from error
 
 
+def _law(
+    steps: int, separation: int | None, uses: int | None, rate: float, warm: bool
+) -> MinSeparation | Allocation:
+    if separation is not None and uses is None:
+        return MinSeparation(steps, separation, rate, warm)
+    if separation is not None or uses is None:
+        raise ValueError("--separation or --uses must be given, and not both")
+    return Allocation(steps, uses) if uses > 1 else MinSeparation(steps, steps)
+
+
 @click.command()
 @click.option("--steps", type=int, required=True, help="Number of steps of the run.")
 @click.option(
-    "--separation", type=int, required=True,
+    "--separation",
+    type=int,
     help="After each use a record rests for this number of steps minus 1. With --rate 1: the number of bins.",
-)  # fmt: skip
+)
+@click.option("--uses", type=int, help="Instead: each record is used in this many steps, chosen at random.")
 @click.option(
     "--rate", type=float, default=1.0, show_default=True,
     help="Probability of a step to use a record that does not rest. 1 is balls in bins.",
@@ -70,7 +85,8 @@ def _numbers(_context: click.Context, parameter: click.Parameter, text: str) -> 
 @JSON
 def simulate(
     steps: int,
-    separation: int,
+    separation: int | None,
+    uses: int | None,
     rate: float,
     warm: bool,
     noise_multiplier: float,
@@ -86,11 +102,11 @@ def simulate(
 ) -> None:
     """Simulate epsilon or delta of private training, where no certified route exists.
 
-    Each record is used in random steps with a minimum separation. Special cases are Poisson sampling
-    (separation 1), balls in bins (rate 1), and one random step for each record (rate 1, separation equal to
-    the steps).
+    Each record is used in random steps with a minimum separation, or in a fixed number of random steps. Special
+    cases of the separation are Poisson sampling (separation 1) and balls in bins (rate 1).
     """
-    run = TrainingRun(MinSeparation(steps, separation, rate, warm), noise_multiplier, strategy)
+    law = _law(steps, separation, uses, rate, warm)
+    run = TrainingRun(law, noise_multiplier, strategy)
     relation = Adjacency.of(adjacency)
     found = simulated(
         run,
@@ -104,9 +120,13 @@ def simulate(
     )
     asked = {"delta": delta} if epsilon is None else {"epsilon": epsilon}
     body = {
-        "adjacency": relation.value, "steps": steps, "separation": separation, "rate": rate, "warm": warm,
-        "noise_multiplier": noise_multiplier, "strategy": list(strategy), **asked, **found.as_json(),
-    }  # fmt: skip
+        "adjacency": relation.value,
+        "participation": {"law": type(law).__name__, **asdict(law)},
+        "noise_multiplier": noise_multiplier,
+        "strategy": list(strategy),
+        **asked,
+        **found.as_json(),
+    }
 
     def told(console: Console) -> None:
         for line in (str(found), _COVERS, _NEVER):

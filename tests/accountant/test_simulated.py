@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import mpmath
@@ -22,7 +22,7 @@ from dpproof.accountant.simulated.allocation import Allocation
 from dpproof.accountant.simulated.bulk import Bulk
 from dpproof.accountant.simulated.directions import Addition, Near, Removal, Replacement, Shifted, draw
 from dpproof.accountant.simulated.powers import Power
-from dpproof.accountant.simulated.proposals import FairPower, Mixture, Tilted
+from dpproof.accountant.simulated.proposals import Cap, FairPower, Mixture, Tilted
 from tests.rows import rows
 
 EXAMPLE = {"delta": "1e-3", "alpha": "1e-6", "samples": 2**15, "seed": 11}
@@ -146,6 +146,8 @@ COMPONENTS = (
     (Addition(RUN), Shifted(RUN, 1.5)), (Addition(FAIR), Bulk(FAIR, 0.3)), (Replacement(FAIR), FairPower(FAIR, 2)),
     (Replacement(RUN), Tilted(RUN, 1.5)), (Removal(RUN), Power(RUN, 3)), (Removal(BINS), Power(BINS, 2)),
     (Removal(SOME), Power(SOME, 2)), (Addition(SOME), Shifted(SOME, 2.0)), (Replacement(SOME), Tilted(SOME, 1.4)),
+    (Replacement(FAIR), FairPower(FAIR, 3, 2.0)), (Replacement(RUN), Power(RUN, 2, 1.0)),
+    (Replacement(SOME), Power(SOME, 2, 1.0)),
 )  # fmt: skip
 
 
@@ -160,7 +162,7 @@ def test_a_component_has_the_density_that_it_states_and_keeps_its_cap(direction,
     one, other = 1 / (1 + np.exp(own.log_density)), 1 / (1 + np.exp(-noise.others[0]))
     error = math.sqrt((one.var() + other.var()) / 40_000)
     assert abs(one.mean() - other.mean()) < 6 * error
-    a, b, start = direction.in_loss(component.cap)
+    a, b, start, _ = direction.in_loss(component.cap)
     for drawn, density in ((own, own.log_density), (noise, noise.others[0])):
         seen = drawn.losses >= max(start, 0.0) if start > -math.inf else np.ones(len(drawn.losses), bool)
         assert (drawn.log_first - density <= a - b * drawn.losses + 1e-9)[seen].all()
@@ -198,7 +200,7 @@ class Blind:
     """A proposal that never shows outcomes with a small first coordinate, and states no bound."""
 
     training: TrainingRun
-    cap: tuple[float, float, float] = (math.inf, 0.0, -math.inf)
+    cap: Cap = field(default_factory=lambda: Cap(math.inf, 0.0))
     scale: float = 1.0
 
     def draw(self, rng, count):
