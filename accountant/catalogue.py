@@ -36,6 +36,8 @@ CATALOGUE: Mapping[str, str] = {
     "laplace-tree": "counting.laplace_tree",
     "matrix-counting": "counting.matrix_counting",
     "sparse-vector": "sparse_vector.technique",
+    "private-selection": "selection.private_selection",
+    "tuned-dp-sgd": "selection.tuned_dp_sgd",
     "smooth-gaussian": "smooth_sensitivity.gaussian",
     "smooth-laplace": "smooth_sensitivity.laplace",
     "smooth-cauchy": "smooth_sensitivity.cauchy",

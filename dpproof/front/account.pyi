@@ -271,6 +271,33 @@ def account(
 ) -> PrivacyResult: ...
 @overload
 def account(
+    mechanism: Literal["private-selection"],
+    *,
+    base_epsilon: Number,
+    mean_runs: Number,
+    base_delta: Number = ...,
+    shape: Number = ...,
+    poisson: bool = ...,
+    adjacency: Adjacency | str | None = ...,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
+    mechanism: Literal["tuned-dp-sgd"],
+    *,
+    sampling_rate: Number,
+    noise_multiplier: Number,
+    steps: int,
+    mean_runs: Number,
+    shape: Number = ...,
+    poisson: bool = ...,
+    adjacency: Adjacency | str,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
     mechanism: Literal["smooth-gaussian"],
     *,
     noise: Number,

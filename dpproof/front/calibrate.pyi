@@ -311,6 +311,37 @@ def calibrate(
 ) -> Calibration: ...
 @overload
 def calibrate(
+    mechanism: Literal["private-selection"],
+    *,
+    base_epsilon: Number = ...,
+    mean_runs: Number,
+    base_delta: Number = ...,
+    shape: Number = ...,
+    poisson: bool = ...,
+    adjacency: Adjacency | str | None = ...,
+    target_epsilon: Number | None = ...,
+    target_delta: Number = ...,
+    target_advantage: Number | None = ...,
+    target_tpr: tuple[Number, Number] | None = ...,
+) -> Calibration: ...
+@overload
+def calibrate(
+    mechanism: Literal["tuned-dp-sgd"],
+    *,
+    sampling_rate: Number,
+    noise_multiplier: Number = ...,
+    steps: int,
+    mean_runs: Number,
+    shape: Number = ...,
+    poisson: bool = ...,
+    adjacency: Adjacency | str,
+    target_epsilon: Number | None = ...,
+    target_delta: Number = ...,
+    target_advantage: Number | None = ...,
+    target_tpr: tuple[Number, Number] | None = ...,
+) -> Calibration: ...
+@overload
+def calibrate(
     mechanism: Literal["smooth-gaussian"],
     *,
     noise: Number = ...,
