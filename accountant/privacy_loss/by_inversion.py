@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from dpproof.accountant.numbers.inversion import first_step, neighbours
+from dpproof.accountant.numbers.inversion import LEAST_DELTA, first_step, neighbours
 from dpproof.accountant.privacy_loss.jump_outlook import Jumping
 from dpproof.accountant.privacy_loss.rare_jumps import Parted, parted
 from dpproof.accountant.privacy_loss.saddle import (
@@ -31,6 +31,7 @@ Saddle = Callable[[Parts, float], Line]
 """A function that returns a line near the saddle point. The number is by how much its log delta is misjudged."""
 _RAREST = math.log(1e-300)
 _FEW_NODES, _NARROW, _FAR_OFF = 1 << 14, 1e-7, 2.0
+_RARE = 0.01
 _FLATTEST = 0.25
 """The smallest distance between the line and the pole at 0, in units of 1 over the loss's standard deviation."""
 
@@ -130,8 +131,10 @@ def _best(
     methods: list[Callable[[], Integral]] = [lambda: _centred(parts, saddle, log_delta, MOST_NODES)]
     first = parts[0][0]
     if len(parts) == 1 and isinstance(first, Jumping) and first.may_jump:
-        methods.insert(0, lambda: in_parts(first, parts[0][1]))
+        # If hardly any step samples a record, the search for a single line takes long and is in vain.
+        place = 0 if parts[0][1] * first.rate < _RARE else 1
         methods.insert(0, lambda: _centred(parts, saddle, log_delta, _FEW_NODES))
+        methods.insert(place, lambda: in_parts(first, parts[0][1]))
     low, high, refused = 0.0, math.inf, Inapplicable("no method applies")
     for method in methods:
         try:
@@ -180,6 +183,9 @@ def _solve(found: Integral, goal: float) -> tuple[float, float]:
     previous: tuple[float, float] | None = None
     for _ in range(30):
         low, high = found.delta(epsilon)
+        if low <= 0 and high < 4 * LEAST_DELTA:  # delta is below the smallest number that counts
+            epsilon += 2 / slope
+            continue
         if low <= 0:
             raise Inapplicable("rounding hides delta")
         gap, width = math.log(low / 2 + high / 2) - goal, (high - low) / high
