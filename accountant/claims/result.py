@@ -247,7 +247,7 @@ class PrivacyResult:
 
         >>> from dpproof import account
         >>> account("gaussian", sigma=2).check(delta="1e-6").words
-        'confirmed to 15 digits by an integral of the two normal densities in ball arithmetic'
+        'confirmed to 14 digits by an integral of the two normal densities in ball arithmetic'
 
         Raises:
             ValueError: unless exactly one of ``epsilon`` and ``delta`` is given.
