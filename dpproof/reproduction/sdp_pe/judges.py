@@ -249,17 +249,17 @@ def _steady_noise(evidence: Evidence) -> Iterator[Setting]:
 _STAGED: Final = (Kind.PE, Kind.PRINTED, Kind.CALIBRATED)
 _BELOW_LDP: Final[Judge] = always(*_swim(_OWN, _LDP, 0.8))
 _MATCHES_JDP: Final[Judge] = always(_within(_OWN, _JDP, 1.5, _FAR, epsilons=_PAPER))
-_TRADEOFF: Final[Judge] = each(always(below(_OWN, _LDP, epsilons=_PAPER)), _MATCHES_JDP)
+_TRADEOFF: Final = (always(below(_OWN, _LDP, epsilons=_PAPER)), _MATCHES_JDP)
 _ORDERS: Final[Judge] = always(_fewer)
 _COLLECTIVELY: Final[Judge] = somewhere(*_swim_learns(_OWN, LEARNS))
 JUDGES: Final[Mapping[str, Judge]] = {
-    "abstract.superior_tradeoff": _TRADEOFF,
+    "abstract.superior_tradeoff": each(*_TRADEOFF),
     "abstract.experiments_corroborate": somewhere(never_refuted(_analysed)),
     "introduction.ldp_degradation": always(
         *_swim(_JDP, _LDP, epsilons=_RANGE), *_swim(_UCB, _LDP, epsilons=_RANGE)
     ),
     "introduction.less_noise_than_ldp": each(always(_less_than_local), _MATCHES_JDP),
-    "contributions.numerical": each(_TRADEOFF, _ORDERS),
+    "contributions.numerical": each(*_TRADEOFF, _ORDERS),
     "section3.only_near_optimal_remain": always(never_refuted(_remaining)),
     "lemma20.optimal_kept": always(_kept),
     "theorem6.switches": always(_switches(lambda row: row["switches"] <= (HORIZON + 2) * row["stages"])),
@@ -285,6 +285,6 @@ JUDGES: Final[Mapping[str, Judge]] = {
     "discussion.noise_falls_with_batch": always(_noise_per_user),
     "conclusion.practical": each(_COLLECTIVELY, _ORDERS),
     "contributions.privatizer_utility": always(_steady_noise),
-    "section6.practical_value": each(_TRADEOFF, _ORDERS),
+    "section6.practical_value": each(*_TRADEOFF, _ORDERS),
 }
 """The judge of each claim that is not out of reach."""
