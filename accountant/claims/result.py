@@ -307,7 +307,7 @@ class PrivacyResult:
         Raises:
             UnsupportedEventError: if no event describes the mechanism.
         """
-        from dpproof.accountant.interop.dp_events import event_of  # it loads dp-accounting
+        from dpproof.accountant.interop.dp_events_out import event_of  # it loads dp-accounting
 
         return event_of(self.guarantee, self.adjacency)
 
