@@ -57,6 +57,72 @@ def account(
 ) -> PrivacyResult: ...
 @overload
 def account(
+    mechanism: Literal["cyclic-sgd"],
+    *,
+    sampling_rate: Number,
+    noise_multiplier: Number,
+    steps: int,
+    groups: int,
+    column_norm: Number = ...,
+    adjacency: Adjacency | str,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
+    mechanism: Literal["allocated-sgd"],
+    *,
+    noise_multiplier: Number,
+    steps: int,
+    epochs: int = ...,
+    chosen: int = ...,
+    fresh: bool = ...,
+    bands: int = ...,
+    column_norm: Number = ...,
+    adjacency: Adjacency | str,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
+    mechanism: Literal["truncated-sgd"],
+    *,
+    sampling_rate: Number,
+    noise_multiplier: Number,
+    steps: int,
+    largest_batch: int,
+    largest_dataset: int,
+    adjacency: Adjacency | str,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
+    mechanism: Literal["fixed-batch-sgd"],
+    *,
+    noise_multiplier: Number,
+    steps: int,
+    batch: int,
+    dataset: int,
+    replacement: bool = ...,
+    adjacency: Adjacency | str,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
+    mechanism: Literal["shuffled-sgd"],
+    *,
+    noise_multiplier: Number,
+    steps: int,
+    epochs: int = ...,
+    fresh: bool = ...,
+    adjacency: Adjacency | str,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
     mechanism: Literal["geometric"],
     *,
     scale: Number,
