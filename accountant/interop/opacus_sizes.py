@@ -11,6 +11,7 @@ docs/notes/opacus_divisor.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -216,19 +217,17 @@ class Step:
 def _average(trials: int, rate: Fraction, of: Callable[[int], float]) -> float:
     """Return an upper bound on the mean of a function with values in [0, 1] of a binomial count.
 
-    Counts of probability below 2^-60 get the value 1.
+    Counts of probability below 2^-60 get the value 1. The probabilities fall from the middle to both sides.
     """
+    middle = math.floor((trials + 1) * rate)
     with precision(_BITS):
         total, rest = flint.arb(0), flint.arb(1)
-    for count in range(trials + 1):
-        with precision(_BITS):
-            chance = mass(trials, rate, count)
-        if chance < 2.0**-60:
-            continue
-        value = of(count)
-        with precision(_BITS):
-            total, rest = total + chance * value, rest - chance
-    with precision(_BITS):
+        for counts in (range(middle, trials + 1), range(min(middle, trials + 1) - 1, -1, -1)):
+            for count in counts:
+                chance = mass(trials, rate, count)
+                if chance < 2.0**-60:
+                    break
+                total, rest = total + chance * of(count), rest - chance
         return round_up(total + rest.max(flint.arb(0)))
 
 

@@ -1,10 +1,10 @@
 """Assumptions about the machine's arithmetic, recorded whenever a bound uses them.
 
 Most bounds come from ball arithmetic and assume nothing. Faster ones use elementary functions of numpy and
-the C library, with an assumed error of at most 4 units in the last place each. Others use scipy's Fourier
-transform, with an error constant that is not proved. Modules that use such functions import ``np``, ``math``
-and their caches from here, so that every call is recorded. If a value comes from a cache, the assumptions of
-its computation are recorded again. So each answer lists exactly the assumptions of its own computation.
+the C library, with an assumed error of at most 4 units in the last place each. Modules that use such
+functions import ``np``, ``math`` and their caches from here, so that every call is recorded. If a value comes
+from a cache, the assumptions of its computation are recorded again. So each answer lists exactly the
+assumptions of its own computation.
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ __all__ = [
 class Assumption(enum.Enum):
     """An unproved assumption about the machine's arithmetic, on which a bound depends."""
 
-    FFT = "fft-error"
-    """The error of scipy's Fourier transform."""
     ELEMENTARY = "elementary-4ulp"
     """The error of elementary functions in double precision."""
 
@@ -58,7 +56,6 @@ class Assumption(enum.Enum):
 
 
 _TEXTS = {
-    Assumption.FFT: "scipy's fft of length 2^k errs by at most 24 (k + 2) 2^-53, relatively in the L2 norm",
     Assumption.ELEMENTARY: "elementary functions of numpy and of the C library err by at most 4 ulp",
 }
 _EXPLAINED = "docs/explanation/trust.md#arithmetic"
@@ -110,8 +107,8 @@ def scoped(function: Callable[..., Any]) -> Callable[..., Any]:
 def listed(assumptions: Iterable[Assumption]) -> list[dict[str, str]]:
     """Return a list of assumptions as JSON data, in a fixed order.
 
-    >>> [entry["id"] for entry in listed({Assumption.FFT, Assumption.ELEMENTARY})]
-    ['fft-error', 'elementary-4ulp']
+    >>> [entry["id"] for entry in listed({Assumption.ELEMENTARY})]
+    ['elementary-4ulp']
     """
     given = set(assumptions)
     return [assumption.as_json() for assumption in Assumption if assumption in given]

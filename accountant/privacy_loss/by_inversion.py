@@ -42,20 +42,25 @@ def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
     Raises:
         Inapplicable: if this method has no answer.
     """
-    below, above = neighbours(epsilon)
 
     def saddle(some: Parts, _: float) -> Line:
         return _away_from_pole(some, saddle_for_epsilon(some, float(epsilon)))
 
-    def ends(found: Integral) -> Ends:
-        high = found.delta(below)
-        low = high if below == above else found.delta(above)
-        return min(low[0], 1.0), min(high[1], 1.0)
-
     def in_parts(part: Jumping, times: int) -> Parted:
         return parted(part, times, log_delta=_RAREST, epsilon=float(epsilon))
 
+    def ends(found: Integral) -> Ends:
+        return delta_of(found, epsilon)
+
     return _best(parts, saddle, lambda line: min(line.log_delta(float(epsilon)), -1e-9), in_parts, ends)
+
+
+def delta_of(found: Integral, epsilon: Fraction) -> Ends:
+    """Return certified bounds on the delta at ``epsilon``, from an integral for an epsilon that may be another one."""
+    below, above = neighbours(epsilon)
+    high = found.delta(below)
+    low = high if below == above else found.delta(above)
+    return min(low[0], 1.0), min(high[1], 1.0)
 
 
 def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
@@ -69,16 +74,47 @@ def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
     def saddle(some: Parts, off: float) -> Line:
         return _away_from_pole(some, saddle_for_delta(some, min(goal + off, -1e-9)))
 
-    def ends(found: Integral) -> Ends:
-        guess, wrong = _solve(found, goal)
-        if guess <= 0 and found.delta(0.0)[1] <= delta:
-            return 0.0, 0.0
-        return _below(found, max(guess, 0.0), wrong, delta), _above(found, max(guess, 0.0), wrong, delta)
-
     def in_parts(part: Jumping, times: int) -> Parted:
         return parted(part, times, log_delta=goal)
 
-    return _best(parts, saddle, lambda _: goal, in_parts, ends)
+    return _best(parts, saddle, lambda _: goal, in_parts, lambda found: epsilon_of(found, delta))
+
+
+def epsilon_of(found: Integral, delta: Fraction) -> Ends:
+    """Return certified bounds on the epsilon at ``delta``, from an integral for a delta that may be another one.
+
+    Raises:
+        Inapplicable: if the integral is too inaccurate at this delta.
+    """
+    goal = math.log(delta.numerator) - math.log(delta.denominator)
+    guess, wrong = _solve(found, goal)
+    if guess <= 0 and found.delta(0.0)[1] <= delta:
+        return 0.0, 0.0
+    return _below(found, max(guess, 0.0), wrong, delta), _above(found, max(guess, 0.0), wrong, delta)
+
+
+def integral_between(parts: Parts, log_middle: float, log_least: float) -> Contour:
+    """Return one integral for all epsilons near the one with log delta ``log_middle``.
+
+    Where delta is at least exp(``log_least``), aliasing and truncation are small against it.
+
+    Raises:
+        Inapplicable: if the integral needs too many points, or a moment-generating function is not known.
+    """
+    line = _away_from_pole(parts, saddle_for_delta(parts, log_middle))
+    return contour(parts, line, log_least)
+
+
+def parts_between(parts: Parts, log_middle: float) -> Parted:
+    """Return integrals with and without rare jumps, for all epsilons near the one with log delta ``log_middle``.
+
+    Raises:
+        Inapplicable: unless the composition is of one kind that may jump.
+    """
+    first, times = parts[0]
+    if len(parts) > 1 or not isinstance(first, Jumping) or not first.may_jump:
+        raise Inapplicable("the composition has no rare jumps of one kind")
+    return parted(first, times, log_delta=log_middle)
 
 
 def _best(

@@ -13,22 +13,19 @@ from fractions import Fraction
 
 from numpy.typing import NDArray
 
-from dpproof.accountant.numbers.arithmetic import Assumption, assume, cached_property, math, np
+from dpproof.accountant.numbers.arithmetic import cached_property, math, np
 from dpproof.accountant.numbers.inversion import LEAST_DELTA
+from dpproof.accountant.numbers.transform import (
+    UNDERFLOW,
+    Complexes,
+    from_half_spectrum,
+    half_spectrum,
+    relative_error,
+)
 from dpproof.accountant.pairs.base import Floats
 from dpproof.accountant.privacy_loss.grid import LossLaw
 
-Complexes = NDArray[np.complex128]
-
-
 _U = 2.0**-53
-FFT_CONSTANT = 24.0
-"""The constant in the assumed error bound for scipy's Fourier transform (FFT).
-
-A transform of length 2^k is assumed to have relative error at most FFT_CONSTANT (k + 2) 2^-53 in the
-Euclidean norm. Theory gives 7 k for a radix-2 transform whose twiddle factors are accurate to one unit in the
-last place; see docs/notes/loss_grid.md, section 5.
-"""
 
 
 @dataclass(frozen=True)
@@ -62,12 +59,8 @@ def circular_power(parts: Sequence[tuple[Floats, int]]) -> tuple[Floats, Noise]:
     >>> [round(float(r), 12) for r in result], error.entry < 1e-13
     ([0.25, 0.5, 0.25, 0.0], True)
 
-    Source: Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.), Theorem 24.2; this project,
-    docs/notes/loss_grid.md, section 5.
+    Source: this project, docs/notes/loss_grid.md, section 5, and docs/notes/transform.md.
     """
-    from scipy.fft import irfft  # slow to load, and most answers do without
-
-    assume(Assumption.FFT)
     n = len(parts[0][0])
     product = np.ones(n // 2 + 1, dtype=np.complex128)
     entry, norm, moved = 0.0, 0.0, 0
@@ -83,13 +76,9 @@ def circular_power(parts: Sequence[tuple[Floats, int]]) -> tuple[Floats, Noise]:
         entry = entry * growth + count * _norm(others) * off / math.sqrt(n) + _sum(rounding) / n
         norm = norm * growth + count * float(others.max()) * off + _norm(rounding) / math.sqrt(n)
         product *= power
-    last = _level(n) * _norm(np.abs(product)) / math.sqrt(n)
+    last = relative_error(n) * _norm(np.abs(product)) / math.sqrt(n) + UNDERFLOW
     noise = Noise(float(entry + last) * (1 + 1e-6) + 1e-290, float(norm + last) * (1 + 1e-6) + 1e-290)
-    return np.roll(irfft(product, n), moved), noise
-
-
-def _level(n: int) -> float:
-    return FFT_CONSTANT * (math.log2(n) + 2) * _U
+    return np.roll(from_half_spectrum(product), moved), noise
 
 
 def _spectrum_less_one(x: Floats) -> tuple[Complexes, float]:
@@ -97,14 +86,12 @@ def _spectrum_less_one(x: Floats) -> tuple[Complexes, float]:
 
     The bound times sqrt(n) bounds the Euclidean norm of the error, so the bound times n bounds each entry.
     """
-    from scipy.fft import rfft
-
     rest = x.copy()
     rest[0] = 0.0
-    result = rfft(rest)
+    result = half_spectrum(rest)
     result += x[0] - 1
     rounding = 2 * _U * (abs(x[0] - 1) + float(np.abs(result).max()))
-    return result, (_level(len(x)) * float(np.linalg.norm(rest)) + rounding) * (1 + 1e-9)
+    return result, (relative_error(len(x)) * float(np.linalg.norm(rest)) + rounding) * (1 + 1e-9) + UNDERFLOW
 
 
 def _power(less_one: Complexes, count: int) -> tuple[Complexes, Floats]:
@@ -293,8 +280,6 @@ def sum_of_losses(
 
     Source: this project, docs/notes/loss_grid.md, section 5.
     """
-    from scipy.signal import lfilter
-
     tilted = [_tilted(law, tilt, sign) for law, _ in laws]
     counts = [count for _, count in laws]
     folded = [_folded(x, law.first, window.size, sign) for (x, _), (law, _) in zip(tilted, laws, strict=True)]
@@ -306,9 +291,11 @@ def sum_of_losses(
     weight = np.where(-tilt * steps >= -_MOST_EXPONENT, weight, weight if sign > 0 else 0.0)
     backwards = (kept * weight)[::-1]
     outer = np.cumsum(backwards)[::-1]
-    inner = lfilter([1.0], [1.0, -math.exp(-step)], backwards)[::-1]
+    inner = _discounted(backwards, math.exp(-step))[::-1]
     # The sum of mass (1 - exp(-k step)) is exp(-step) times the one a point on, and (1 - exp(-step)) outer.
-    rise = lfilter([0.0, -math.expm1(-step)], [1.0, -math.exp(-step)], outer[::-1])[::-1]
+    gains = np.zeros_like(outer)
+    gains[1:] = -math.expm1(-step) * outer[:0:-1]
+    rise = _discounted(gains, math.exp(-step))[::-1]
     xs = [(x, law.first, count) for (x, _), (law, count) in zip(tilted, laws, strict=True)]
     below, above = _chernoff(xs, window.first - 1, -slopes[0]), _chernoff(xs, window.end, slopes[1])
     below = below if sum(count * first for _, first, count in xs) < window.first else 0.0
@@ -326,6 +313,24 @@ def sum_of_losses(
     return LossSum(
         sign, step, start, offset, outer, inner, rise, log_scale, beyond, above + below, error, tilt, infinite
     )
+
+
+def _discounted(values: Floats, ratio: float) -> Floats:
+    """Return y_n = values_n + ratio y_(n-1), for nonnegative values, computed in rows of about sqrt(length) entries.
+
+    ``carried`` holds y at the end of each row. A term that is d entries away has d factors ``ratio``.
+    """
+    width = math.isqrt(len(values)) + 1
+    rows = len(values) // width + 1
+    table = np.append(values, np.zeros(rows * width - len(values))).reshape(rows, width).T.copy()
+    powers = np.full(width, ratio).cumprod()
+    for place in range(1, width):
+        table[place] += ratio * table[place - 1]
+    carried = [0.0]
+    for end in table[-1, :-1].tolist():
+        carried.append(end + float(powers[-1]) * carried[-1])
+    table += np.multiply.outer(powers, np.array(carried))
+    return np.asarray(table.T.reshape(-1)[: len(values)])
 
 
 def _noise(noise: Noise, tilt: float, step: float, length: int) -> float:

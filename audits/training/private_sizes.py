@@ -26,14 +26,7 @@ from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.accountant.numbers.binomial import lower_tail
 from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import arb_of, exact
-from dpproof.audits.training.private_pair import (
-    DELTA,
-    Masses,
-    PrivatePair,
-    average,
-    middle_of,
-    narrower,
-)
+from dpproof.audits.training.private_pair import DELTA, Masses, PrivatePair, average, middle_of, narrower
 
 _CLIP = Fraction(1_000_000, 1_000_001)
 """Length of a clipped gradient of length 1 at clipping norm 1: Opacus divides by the length plus 1e-6."""
@@ -274,9 +267,10 @@ class RandomBatch(PrivatePair):
     def _below(self, law: flint.fmpq_poly) -> flint.arb:
         """Return the probability of the event, given the law of the sum of all gradients."""
         noise = arb_of(exact(self.noise_multiplier)) * flint.arb(self.steps).sqrt()
-        ends = (arb_of(_CLIP * (place - self.steps) - self.threshold) for place in range(law.degree() + 1))
-        tails = (normal_tail(end / noise) for end in ends)
-        return sum((chance * tail for chance, tail in zip(law.coeffs(), tails, strict=True)), flint.arb(0))
+        ends = (_CLIP * (place - self.steps) - self.threshold for place in range(law.degree() + 1))
+        tails = (normal_tail(arb_of(end) / noise) for end in ends)
+        masses = (flint.arb(chance) * tail for chance, tail in zip(law.coeffs(), tails, strict=True))
+        return sum(masses, flint.arb(0))
 
 
 def _gradient_sum(steps: int, records: int) -> flint.fmpq_poly:

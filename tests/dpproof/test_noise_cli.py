@@ -401,7 +401,7 @@ def test_what_is_asked_beside_may_rest_on_more(run):
         for more in ((), ("--what-if",))
     )
     assert alone == {"elementary-4ulp"}
-    assert beside == {"fft-error", "elementary-4ulp"}  # with two answers instead of one
+    assert beside == {"elementary-4ulp"}
 
 
 @pytest.mark.parametrize("word", ["replace", "joint", "MechanismError", "inconclusive", "PROVED GIVEN"])
