@@ -220,11 +220,11 @@ class _Line:
         two nodes F is at least the smaller of its values there, less K^+ step^2/8. The logarithms of the cuts'
         weights are concave, so they only lower the second derivative.
         """
-        w = self.y / self.sigma - 1 / (2 * self.sigma**2)
+        w = self.y / self.sigma - 1 / (2 * self.sigma * self.sigma)
         log_weight = self.exponent - self.peak - math.log(self.total * self.step)
         log_density = log_weight + self.ratio - w + math.log(self.sigma / self.rate)
-        bend = np.minimum(sampled_share(self.rate, self.sigma, self.y[1:]), 0.25) / self.sigma**2
-        between = np.maximum(max(self.power + 1, 0.0) * bend - 1, 0.0) * self.step**2 / 8
+        bend = np.minimum(sampled_share(self.rate, self.sigma, self.y[1:]), 0.25) / (self.sigma * self.sigma)
+        between = np.maximum(max(self.power + 1, 0.0) * bend - 1, 0.0) * self.step * self.step / 8
         lower = np.minimum(log_density[:-1], log_density[1:]) - between - 1e-6
         return layers(np.exp(np.minimum(lower, 600.0)), self.ratio, self.ratio_error)
 

@@ -165,7 +165,7 @@ class Blocks:
         """
         found = np.zeros((len(a), len(self.log_masses)))
         for cut in cuts:
-            half = (a * a)[:, None] / (2 * cut.width**2)
+            half = (a * a)[:, None] / (2 * cut.width * cut.width)
             kept, dropped = self._weights(cut)
             found += np.minimum(half, np.logaddexp(0.0, half + dropped) - kept) + 1e-9
         return found
@@ -251,7 +251,7 @@ def _log_masses(tilting: Tilting, edges: Floats, more: float = 0.0) -> tuple[Flo
     plain, widths = loss - edges * edges / 2, np.diff(edges)
     value = plain + kept
     slope = power / sigma * (share[1:] if power > 0 else down[:-1]) - edges[:-1]
-    bend = max(power, 0.0) / sigma**2 * np.minimum(share[1:], 0.25) - 1
+    bend = max(power, 0.0) / (sigma * sigma) * np.minimum(share[1:], 0.25) - 1
     upper = plain[:-1] + most[1:-1] + np.maximum(slope, 0.0) * widths + np.log(widths + more)
     lower = np.minimum(value[:-1], value[1:]) - np.maximum(bend, 0.0) * widths**2 / 8 + np.log(widths)
     outside = math.log(1 / _FARTHEST + more)
