@@ -28,7 +28,7 @@ test: $(CORE)
 
 # Everything: all extras, statistical and exhaustive runs, damaged certificates, the blocks of the documentation, Coq.
 test-all: setup
-	$(BIN)/pytest -n 2 $(ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
 	$(MAKE) coq
 
 lint: setup

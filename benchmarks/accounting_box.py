@@ -3,8 +3,8 @@
 The box is BOX below. ``N`` points are drawn as a Latin hypercube with a fixed seed: each parameter is split
 into N strata of equal size on its scale, and each stratum holds one point. Every parameter has a logarithmic
 scale, except that half of all deltas are between 1e-300 and 1e-30, and the other half between 1e-30 and 0.5.
-The width of an answer is (upper - lower)/max(upper, 1e-6). The seconds are those of one call in a process
-that has answered another question before.
+The width of an answer is (upper - lower)/max(upper, 1e-6). The seconds are processor time of one call in a process
+that has answered another question before, so they hardly depend on other work of the machine.
 """
 
 from __future__ import annotations
@@ -78,15 +78,15 @@ def _delta(share: float) -> float:
     return middle * (high / middle) ** (2 * share - 1)
 
 
-def answer(point: Point, adjacency: Adjacency) -> Answer:
+def answer(point: Point, adjacency: Adjacency, records: int = 1) -> Answer:
     """Return the bounds on epsilon at ``point``, with the seconds of the call."""
-    parameters = DPSGDParameters(point.rate, point.noise, point.steps)
-    begin = time.perf_counter()
+    parameters = DPSGDParameters(point.rate, point.noise, point.steps, records)
+    begin = time.process_time()
     try:
         found = account(parameters, adjacency).guarantee.epsilon(point.delta)
     except (ArithmeticError, LookupError, MemoryError, ValueError) as error:
-        return Answer(point, 0.0, math.inf, time.perf_counter() - begin, type(error).__name__)
-    return Answer(point, found.lower, found.upper, time.perf_counter() - begin)
+        return Answer(point, 0.0, math.inf, time.process_time() - begin, type(error).__name__)
+    return Answer(point, found.lower, found.upper, time.process_time() - begin)
 
 
 def table(answers: Sequence[Answer]) -> str:
@@ -130,15 +130,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("count", type=int, help="the number of points")
     parser.add_argument("--adjacency", choices=["add-remove", "replace"], default="add-remove")
+    parser.add_argument("--records", type=int, default=1, help="the number of records of a user")
     given = parser.parse_args()
     adjacency = Adjacency(given.adjacency)
-    answer(Point(0.01, 1.0, 1000, 1e-6), adjacency)
+    answer(Point(0.01, 1.0, 1000, 1e-6), adjacency, given.records)
     answers = []
     for point in points(given.count):
-        answers.append(answer(point, adjacency))
+        answers.append(answer(point, adjacency, given.records))
         if answers[-1].width > NARROW or answers[-1].seconds >= FAST:
             print(answers[-1], flush=True)
-    print(f"\n{measured()} Adjacency {adjacency.value}, seed {SEED}.\n\n{table(answers)}")
+    asked = f"Adjacency {adjacency.value}, records {given.records}, seed {SEED}."
+    print(f"\n{measured()} {asked}\n\n{table(answers)}")
 
 
 if __name__ == "__main__":

@@ -54,6 +54,11 @@ from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters a
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters as RLSVIParameters
 from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters as ShuffledBatchParameters
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters as ShuffledCountParameters
+from dpproof.accountant.simulated.allocation import Allocation as Allocation
+from dpproof.accountant.simulated.answer import ConfidentBound as ConfidentBound
+from dpproof.accountant.simulated.participation import MinSeparation as MinSeparation
+from dpproof.accountant.simulated.simulate import simulate as simulate
+from dpproof.accountant.simulated.training import TrainingRun as TrainingRun
 from dpproof.accountant.theorems.composition import compose_approx as compose_approx
 from dpproof.accountant.theorems.composition import compose_gaussian as compose_gaussian
 from dpproof.accountant.theorems.composition import compose_parallel as compose_parallel

@@ -46,6 +46,10 @@ class WithFailure(Profile):
         low, high = (self._inner_epsilon(end, target) for end in ends_of(self.failure, "failure"))
         return Bound(low.lower, high.upper)
 
+    def sharing(self, rough: Number = 0) -> WithFailure:
+        """Return the same guarantee as an object whose answers share work; see ``Profile.sharing``."""
+        return WithFailure(self.inner.sharing(rough), self.failure)
+
     def _inner_epsilon(self, failure: Fraction, target: Fraction) -> Bound:
         if target < failure:
             return Bound(math.inf, math.inf)

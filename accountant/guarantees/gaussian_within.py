@@ -47,6 +47,8 @@ def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction) -> Bound:
         found = _Cell(delta, kappa, a, b)
         least = max(least, found.least)
         heapq.heappush(cells, (-found.most, a, b))
+        if found.most == 0:  # delta is at most kappa (1 + exp(a)) at a, and so at every larger epsilon
+            break
     for _ in range(_MOST if kappa else 0):
         most, a, b = cells[0]
         middle = (a + b) / 2

@@ -142,6 +142,10 @@ class BoundedLoss(Profile):
         found = self.loss.epsilon(target)
         return Bound(min(found.lower, pure.lower), min(found.upper, pure.upper))
 
+    def sharing(self, rough: Number = 0) -> BoundedLoss:
+        """Return the same guarantee as an object whose answers share work; see ``Profile.sharing``."""
+        return BoundedLoss(self.most, self.loss.sharing(rough))
+
 
 @dataclass(frozen=True)
 class GaussianDP(Profile):

@@ -89,7 +89,7 @@ class Profile(ABC):
 
         The current working precision is used. ``near`` is a guess for the search; see ``trade_off``.
         """
-        return _by_search(self.delta, alpha, near)
+        return _by_search(self.sharing(alpha * _ROUGH).delta, alpha, near)
 
     def gaussian(self, kappa: Number) -> Bound:
         """Return bounds on the least mu such that mu-Gaussian DP implies this guarantee, up to an error ``kappa``.
@@ -106,7 +106,14 @@ class Profile(ABC):
         Raises:
             ValueError: if ``kappa`` is not in [0, 1).
         """
-        return gaussian_within(self.delta, below_one(kappa, "kappa"))
+        return gaussian_within(self.sharing(below_one(kappa, "kappa")).delta, below_one(kappa, "kappa"))
+
+    def sharing(self, rough: Number = 0) -> Profile:
+        """Return the same guarantee as an object whose answers share work; the object itself by default.
+
+        If delta is proved to be at most ``rough``, its lower bound may be 0.
+        """
+        return self
 
     def enclosing(self, less: Profile) -> Profile:
         """Return the guarantee of a mechanism that is known only to lie between this guarantee and ``less``.
@@ -165,6 +172,10 @@ class Enclosed(Profile):
     def _epsilon_at(self, target: Fraction) -> Bound:
         return Bound(self.more.epsilon(target).lower, self.less.epsilon(target).upper)
 
+    def sharing(self, rough: Number = 0) -> Enclosed:
+        """Return the same guarantee as an object whose answers share work; see ``Profile.sharing``."""
+        return Enclosed(self.more.sharing(rough), self.less.sharing(rough))
+
 
 @dataclass(frozen=True)
 class WorstOf(Profile):
@@ -184,6 +195,10 @@ class WorstOf(Profile):
 
     def _epsilon_at(self, target: Fraction) -> Bound:
         return _most([case.epsilon(target) for case in self.cases])
+
+    def sharing(self, rough: Number = 0) -> WorstOf:
+        """Return the same guarantee as an object whose answers share work; see ``Profile.sharing``."""
+        return WorstOf(tuple(case.sharing(rough) for case in self.cases))
 
 
 def _most(found: list[Bound]) -> Bound:
@@ -220,6 +235,10 @@ class BestOf(Profile):
     def _epsilon_at(self, target: Fraction) -> Bound:
         return _least([route.epsilon(target) for route in self.routes])
 
+    def sharing(self, rough: Number = 0) -> BestOf:
+        """Return the same guarantee as an object whose answers share work; see ``Profile.sharing``."""
+        return BestOf(tuple(route.sharing(rough) for route in self.routes))
+
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
         """Return the largest lower and the largest upper bound of a route on the trade-off at ``alpha``.
 
@@ -253,6 +272,10 @@ def _by_search(delta: _Delta, alpha: Fraction, guess: float | None) -> Ends:
     return above[0].max(below[0]), above[1].max(below[1]).min(arb_of(1 - alpha))
 
 
+_ROUGH = Fraction(1, 10**11)
+"""A delta below this share of alpha need not be known, because 1 - f(alpha) is at least alpha."""
+_IN_NOISE = 4
+"""The search ends if the bounds are at most this many times as wide as the bounds on one value."""
 _Point = tuple[flint.arb, flint.arb, flint.arb]
 """Lower and upper bound on h(t), and t."""
 
@@ -280,7 +303,8 @@ def _top(at: Callable[[float], _Point], first: flint.arb, last: flint.arb, guess
         middle = max(best, offset)
         points = sorted((at(middle + side * offset) for side in (-1, 0, 1)), key=lambda point: point[2].mid())
         high = high.min(_secants(points, first, last))
-        if high - low < _CLOSE:
+        noise = points[1][1] - points[1][0]
+        if high - low < flint.arb(_CLOSE).max(_IN_NOISE * noise):
             break
     return low, high
 

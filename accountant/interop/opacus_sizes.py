@@ -20,15 +20,19 @@ import flint
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import RenyiDP
+from dpproof.accountant.guarantees.profile import Enclosed
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters, account
 from dpproof.accountant.numbers.binomial import mass
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import whole
-from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
+from dpproof.accountant.smooth_sensitivity.notion import positive
 
 SPLITS = 16
 """The number of ways in which `Step.delta` divides epsilon between its two parts."""
+MOST_WEIGHTS = 1_000_000
+"""The most trained weights for which an upper bound is computed."""
 _BITS = 192
 
 
@@ -40,7 +44,7 @@ def sampling_rate(records: int, batch_size: int) -> Fraction:
     """
     whole(records, "records", 1)
     whole(batch_size, "batch_size", 1)
-    return Fraction(1, math.ceil(records / batch_size))
+    return Fraction(1, -(-records // batch_size))
 
 
 def batches(records: int, batch_size: int) -> int:
@@ -59,8 +63,11 @@ def batches(records: int, batch_size: int) -> int:
 def divisor(records: int, batch_size: int) -> int:
     """Return what Opacus divides the noisy sum of a step by, in its own floating-point arithmetic.
 
-    >>> divisor(50_000, 500), divisor(49_999, 500), divisor(50_001, 500)
-    (500, 499, 495)
+    The data loader must have no ``drop_last``, and no sampler that draws more or fewer records than the dataset has.
+    At batch size 1, rounding can lead to the divisor 0.
+
+    >>> divisor(50_000, 500), divisor(49_999, 500), divisor(50_001, 500), divisor(49, 1)
+    (500, 499, 495, 0)
 
     Args:
         records: the number of records, at least 1.
@@ -71,7 +78,7 @@ def divisor(records: int, batch_size: int) -> int:
     return int(records * (1 / batches(records, batch_size)))
 
 
-def full_batch(noise_multiplier: Number, records: int, weights: int) -> SmoothGaussian:
+def full_batch(noise_multiplier: Number, records: int, weights: int) -> Enclosed:
     """Return the guarantee of one step on all records, divided by their private number, under ``add-remove``.
 
     The means of the clipped gradients of two neighbours are at most 2 C / n apart, where n is the larger number of
@@ -79,7 +86,7 @@ def full_batch(noise_multiplier: Number, records: int, weights: int) -> SmoothGa
     datasets with at least ``records`` records, if the batch size is at least their size. No smaller guarantee holds for
     all of these datasets. Opacus reports half the shift and equal scales.
 
-    The steps of a training compose by `SmoothGaussian.renyi`.
+    The steps of a training compose by `full_batch_steps`.
 
     >>> full_batch(10, 100, 1).epsilon("1e-5").upper
     0.869092
@@ -87,23 +94,37 @@ def full_batch(noise_multiplier: Number, records: int, weights: int) -> SmoothGa
     Args:
         noise_multiplier: sigma, the standard deviation of the noise over the clipping norm C.
         records: the public least number of records, at least 1.
-        weights: the number of trained weights.
+        weights: the number of trained weights, at most 10^6.
 
     Source: docs/notes/opacus_divisor.md, section 2; statement classic.smooth_gaussian.
     """
-    whole(records, "records", 1)
-    return SmoothGaussian(exact(noise_multiplier) / 2, _log_ratio(records + 1, records), weights)
+    return Enclosed(*_smooth(noise_multiplier, records, weights))
 
 
-def full_batch_steps(noise_multiplier: Number, records: int, weights: int, steps: int) -> RenyiDP:
+def full_batch_steps(noise_multiplier: Number, records: int, weights: int, steps: int) -> Enclosed:
     """Return the guarantee of several steps on all records, each divided by their private number.
+
+    It is the Renyi guarantee of `full_batch`, added up. The lower ends are about the epsilon that this Renyi guarantee
+    implies. The true epsilon of the steps may be smaller.
 
     >>> full_batch_steps(20, 1000, 10, 50).epsilon("1e-5").upper
     3.214740
     """
     whole(steps, "steps", 1)
-    one = full_batch(noise_multiplier, records, weights).renyi()
-    return RenyiDP(lambda order: one.curve(order) * steps, one.orders)
+
+    def added(one: RenyiDP) -> RenyiDP:
+        return RenyiDP(lambda order: one.curve(order) * steps, one.orders)
+
+    return Enclosed(*(added(one.renyi()) for one in _smooth(noise_multiplier, records, weights)))
+
+
+def _smooth(noise_multiplier: Number, records: int, weights: int) -> tuple[SmoothGaussian, SmoothGaussian]:
+    """Return the guarantee of a step on all records, for the log ratio rounded down and rounded up."""
+    whole(records, "records", 1)
+    whole(weights, "weights", 1, MOST_WEIGHTS)
+    noise = positive(noise_multiplier, "noise_multiplier")
+    less, more = (SmoothGaussian(noise / 2, ratio, weights) for ratio in _log_ratio(records + 1, records))
+    return less, more
 
 
 @dataclass(frozen=True)
@@ -118,11 +139,11 @@ class Step:
     Args:
         records: the number of records of the larger dataset, at least 2.
         batch_size: the batch size of the user's data loader.
-        weights: the number of trained weights.
+        weights: the number of trained weights, at most 10^6.
         noise_multiplier: the standard deviation of the noise over the clipping norm.
 
     Raises:
-        ValueError: the two datasets have different sampling rates.
+        ValueError: the two datasets have different sampling rates, or a number is outside its domain.
     """
 
     records: int
@@ -132,6 +153,7 @@ class Step:
 
     def __post_init__(self) -> None:
         whole(self.records, "records", 2)
+        whole(self.weights, "weights", 1, MOST_WEIGHTS)
         larger, smaller = (sampling_rate(n, self.batch_size) for n in (self.records, self.records - 1))
         if larger != smaller:
             raise ValueError(
@@ -159,7 +181,9 @@ class Step:
         Source: docs/notes/opacus_divisor.md, section 3.
         """
         point = exact(epsilon, "epsilon")
-        claim = account(DPSGDParameters(float(self.rate), self.noise_multiplier, 1), Adjacency.ADD_REMOVE)
+        with precision(_BITS):  # a larger rate has a larger delta
+            rate = round_up(arb_of(self.rate))
+        claim = account(DPSGDParameters(rate, self.noise_multiplier, 1), Adjacency.ADD_REMOVE)
         if self.divisors[0] == self.divisors[1]:
             return Bound(0.0, claim.guarantee.delta(point).upper)
 
@@ -178,7 +202,7 @@ class Step:
         """Return bounds on delta at ``epsilon`` for the same records divided by one or the other divisor."""
         larger, smaller = self.divisors
         least, gap = min(larger, smaller), abs(larger - smaller)
-        log_ratio = _log_ratio(max(larger, smaller), least)
+        _, log_ratio = _log_ratio(max(larger, smaller), least)
 
         def at(batch: int) -> float:
             if batch == 0:  # the means are equal; a tiny shift is an upper bound and has the same form
@@ -193,23 +217,22 @@ class Step:
 def _average(trials: int, rate: Fraction, of: Callable[[int], float]) -> float:
     """Return an upper bound on the mean of a function with values in [0, 1] of a binomial count.
 
-    Counts of probability below 2^-60 get the value 1.
+    Counts of probability below 2^-60 get the value 1. The probabilities fall from the middle to both sides.
     """
+    middle = math.floor((trials + 1) * rate)
     with precision(_BITS):
         total, rest = flint.arb(0), flint.arb(1)
-    for count in range(trials + 1):
-        with precision(_BITS):
-            chance = mass(trials, rate, count)
-        if chance < 2.0**-60:
-            continue
-        value = of(count)
-        with precision(_BITS):
-            total, rest = total + chance * value, rest - chance
-    with precision(_BITS):
+        for counts in (range(middle, trials + 1), range(min(middle, trials + 1) - 1, -1, -1)):
+            for count in counts:
+                chance = mass(trials, rate, count)
+                if chance < 2.0**-60:
+                    break
+                total, rest = total + chance * of(count), rest - chance
         return round_up(total + rest.max(flint.arb(0)))
 
 
-def _log_ratio(larger: int, smaller: int) -> Fraction:
-    """Return a rational upper bound on log(larger/smaller)."""
+def _log_ratio(larger: int, smaller: int) -> tuple[Fraction, Fraction]:
+    """Return rational bounds on log(larger/smaller)."""
     with precision(_BITS):
-        return Fraction(round_up(arb_of(Fraction(larger, smaller)).log()))
+        found = arb_of(Fraction(larger, smaller)).log()
+        return Fraction(round_down(found)), Fraction(round_up(found))

@@ -139,7 +139,7 @@ _PROVED = {
         {"abs", "absolute", "angle", "arcsinh", "arctan", "arctan2", "cos", "exp", "expm1", "hypot", "log"}
         | {"log1p", "logaddexp", "sin"}
     ),
-    "math": frozenset({"asinh", "exp", "expm1", "hypot", "log", "log1p", "log2"}),
+    "math": frozenset({"asinh", "exp", "expm1", "hypot", "lgamma", "log", "log1p", "log2"}),
 }
 """The functions that ``elementary`` computes with a proved error. They replace those of numpy and of the C library."""
 

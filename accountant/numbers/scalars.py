@@ -15,6 +15,7 @@ BALLS: dict[str, Callable[..., flint.arb]] = {
     "exp": flint.arb.exp,
     "expm1": flint.arb.expm1,
     "hypot": lambda x, y: (x * x + y * y).sqrt(),
+    "lgamma": flint.arb.lgamma,
     "log": flint.arb.log,
     "log1p": flint.arb.log1p,
     "sin": flint.arb.sin,

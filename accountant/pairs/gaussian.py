@@ -18,6 +18,7 @@ from dpproof.accountant.numbers.normal import interval_masses
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, double, sampling_rate, within
 from dpproof.accountant.pairs.gaussian_moments import SubsampledGaussianCharacteristic
 from dpproof.accountant.pairs.lattice import mixed
+from dpproof.accountant.pairs.sampled_loss import Change
 from dpproof.accountant.pairs.subsampled import ends_after_sampling, loss_before_sampling, swapped
 
 _U = 2.0**-53
@@ -131,6 +132,6 @@ class SubsampledGaussian:
     def characteristic(self) -> Characteristic | None:
         """Return the moment-generating function of the loss, which a proved quadrature computes."""
         found: Characteristic = SubsampledGaussianCharacteristic(
-            self.rate, self.noise_multiplier, removes=self.removes
+            self.rate, self.noise_multiplier, Change.REMOVED if self.removes else Change.ADDED
         )
         return found

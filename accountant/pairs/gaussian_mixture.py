@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
-from dpproof.accountant.numbers.arithmetic import lru_cache, np
+from dpproof.accountant.numbers.arithmetic import np
 from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down
 from dpproof.accountant.numbers.normal import interval_masses
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, double, sampling_rate, within
+from dpproof.accountant.pairs.gaussian_moments import SubsampledGaussianCharacteristic
 from dpproof.accountant.pairs.lattice import mixed
+from dpproof.accountant.pairs.sampled_loss import Change
+from dpproof.accountant.pairs.sampled_records import Records, binomial_weights
 from dpproof.accountant.pairs.subsampled import swapped
 
 _U = 2.0**-53
@@ -66,7 +68,7 @@ class BinomialGaussianMixture:
             mirrored = BinomialGaussianMixture(self.rate, self.noise_multiplier, self.records)
             return swapped(mirrored.cells(-edges[::-1]))
         outputs = np.maximum.accumulate(self._outputs(edges))
-        weights, _ = _weights(self.rate, self.records)
+        weights, _ = binomial_weights(self.rate, self.records)
         q, q_error = interval_masses(outputs)
         places = [j / self.noise_multiplier for j in range(1, self.records + 1)]
         moved = [interval_masses(outputs, (place, 1.01 * _U * place)) for place in places]
@@ -82,7 +84,7 @@ class BinomialGaussianMixture:
         which is convex with a slope between 1/s and k/s. No certified result depends on how close the outputs
         come.
         """
-        _, logs = _weights(self.rate, self.records)
+        _, logs = binomial_weights(self.rate, self.records)
         above = edges - logs[0]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             goal = np.where(above < 30, np.log(np.expm1(np.minimum(above, 30.0))), above)
@@ -107,32 +109,13 @@ class BinomialGaussianMixture:
     def _slack(self, outputs: Floats, edges: Floats) -> float:
         """Return a bound on how far the losses at ``outputs`` are from ``edges``."""
         inside = np.isfinite(outputs) & np.isfinite(edges)
-        below = -8 * _U * float(_weights(self.rate, self.records)[1][0])  # edges next to the least loss
+        below = (
+            -8 * _U * float(binomial_weights(self.rate, self.records)[1][0])
+        )  # edges next to the least loss
         if not inside.any():
             return below
-        loss, error = self._loss(outputs[inside])
+        loss, error = Records(self.rate, self.noise_multiplier, self.records).log_ratio(outputs[inside])
         return below + float((np.abs(loss - edges[inside]) * (1 + 2 * _U) + error).max())
-
-    def _loss(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return log of the sum of w_j exp(e_j), e_j = j x/s - j^2/(2 s^2), and a bound on its error."""
-        weights, logs = _weights(self.rate, self.records)
-        s, j = self.noise_multiplier, np.arange(self.records + 1)[:, None]
-        shift, back = j * (x / s), j * j / (2 * s * s)
-        exponents, wrong = shift - back, 6 * _U * (np.abs(shift) + back)
-        few = (2 * self.records + 16) * _U
-        with np.errstate(over="ignore", invalid="ignore"):
-            grown = np.expm1(exponents) * weights[:, None]
-            near = np.log1p(grown.sum(axis=0))
-            moved = (weights[:, None] * np.exp(exponents) * wrong + few * np.abs(grown)).sum(axis=0)
-            near_error = 1.1 * moved * np.exp(-near) + 8 * _U * np.abs(near)
-        t = logs[:, None] + exponents
-        top = t.max(axis=0)
-        parts = np.exp(t - top)
-        far = top + np.log(parts.sum(axis=0))
-        each = wrong + 4 * _U * (np.abs(logs[:, None]) + np.abs(t) + np.abs(top))
-        far_error = 1.1 * (parts * each).sum(axis=0) / parts.sum(axis=0) + few + 4 * _U * np.abs(far)
-        small = np.abs(exponents).max(axis=0) <= 30
-        return np.where(small, near, far), np.where(small, near_error, far_error)
 
     def reversed(self) -> BinomialGaussianMixture:
         """Return the pair (Q, P), for the other direction of the neighbouring relation."""
@@ -148,17 +131,9 @@ class BinomialGaussianMixture:
         return (least, math.inf) if self.removes else (-math.inf, -least)
 
     def characteristic(self) -> Characteristic | None:
-        """Return None: no characteristic function is computed, so composition uses a grid of losses."""
-        return None
-
-
-@lru_cache(maxsize=64)
-def _weights(rate: float, records: int) -> tuple[Floats, Floats]:
-    """Return the binomial weights and their logarithms, each within an ulp (or below 1e-300)."""
-    with precision(256):
-        q = arb_of(Fraction(rate))
-        logs = [
-            arb_of(Fraction(math.comb(records, j))).log() + j * q.log() + (records - j) * (-q).log1p()
-            for j in range(records + 1)
-        ]
-        return np.array([float(x.exp()) for x in logs]), np.array([float(x) for x in logs])
+        """Return the moment-generating function of the loss, which a proved quadrature computes."""
+        change = Change.REMOVED if self.removes else Change.ADDED
+        found: Characteristic = SubsampledGaussianCharacteristic(
+            self.rate, self.noise_multiplier, change, records=self.records
+        )
+        return found

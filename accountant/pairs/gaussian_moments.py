@@ -1,9 +1,10 @@
 """The moment-generating function of the privacy loss of a Poisson-sampled Gaussian, with proved errors.
 
 Let y be standard normal with density phi, w = y/sigma - 1/(2 sigma^2) and l(y) = log(1 - q + q e^w), where q is
-the sampling rate. If a record is removed, the loss is l under the density phi(y) e^l. If a record is added,
-the loss is -l under phi. Both integrands are analytic in the strip |Im y| < pi sigma, where the trapezoidal
-rule converges exponentially. Derivations: docs/notes/saddle_inversion.md, sections 2 to 4, and
+the sampling rate. If a record is removed, the loss is l(y) under the density phi(y) e^(l(y)). If a record is
+added, the loss is -l(-y) under phi. If a record is replaced by its opposite, the loss is l(y) - l(-y) under the
+density phi(y) e^(l(y)). All integrands are analytic in the strip |Im y| < pi sigma, where the trapezoidal rule
+converges exponentially. Derivations: docs/notes/saddle_inversion.md, sections 2 to 4, and
 docs/notes/rare_jumps.md.
 """
 
@@ -17,7 +18,8 @@ from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.normal import log_upper_tail
 from dpproof.accountant.pairs.base import Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS, layers, phases_minus_one
-from dpproof.accountant.pairs.sampled_loss import REACH, SoftCut, log_ratio, sampled_share
+from dpproof.accountant.pairs.sampled_loss import REACH, Change, Record, Sample, SoftCut, loss_of
+from dpproof.accountant.pairs.sampled_records import Records
 from dpproof.accountant.pairs.strips import Tilting
 
 _MOST_NODES = 400_000
@@ -33,29 +35,38 @@ _NORMAL = 1 / math.sqrt(2 * math.pi)
 class SubsampledGaussianCharacteristic:
     """An object that computes the moment-generating function of the Poisson-subsampled Gaussian pair's loss.
 
-    The pair is (1-q) N(0, sigma^2) + q N(1, sigma^2) against N(0, sigma^2), or the reverse. See
-    ``Characteristic``.
+    The pair is (1-q) N(0, sigma^2) + q N(1, sigma^2) against N(0, sigma^2), or the reverse, or against (1-q) N(0,
+    sigma^2) + q N(-1, sigma^2). See ``Characteristic``.
 
     Args:
         rate: q in (0, 1].
         noise_multiplier: sigma above 0.
-        removes: if true, the mixture is P, and a record is removed. If false, the mixture is Q, and a record
-            is added.
+        change: whether the mixture is P, Q, or, with the reflected one, both.
+        records: the number of the user's records. If there are several, no record is replaced.
         cuts: outputs count with the weight of the part that each of these cuts keeps. Without cuts, they count fully.
 
-    >>> SubsampledGaussianCharacteristic(1.0, 2.0, removes=True).tilted(3.0).log_mgf  # c (c + 1)/(2 sigma^2)
+    >>> gaussian = SubsampledGaussianCharacteristic(1.0, 2.0, Change.REMOVED)
+    >>> gaussian.tilted(3.0).log_mgf  # c (c + 1)/(2 sigma^2)
     1.5
     """
 
     rate: float
     noise_multiplier: float
-    removes: bool
+    change: Change
     cuts: tuple[SoftCut, ...] = ()
+    records: int = 1
+
+    @property
+    def sample(self) -> Sample:
+        """The sampled records of the user."""
+        if self.records == 1:
+            return Record(self.rate, self.noise_multiplier)
+        return Records(self.rate, self.noise_multiplier, self.records)
 
     @property
     def may_jump(self) -> bool:
-        """Whether rare large losses can be separated: a record is removed, and the sampling rate is below 1."""
-        return self.removes and self.rate < 1
+        """Whether rare large losses can be separated: P is the mixture, and the sampling rate is below 1."""
+        return self.change.in_p and self.rate < 1
 
     def bulk(self, cut: SoftCut) -> SubsampledGaussianCharacteristic:
         """Return the moment-generating function of the part of the loss's distribution that ``cut`` calls the bulk.
@@ -68,6 +79,11 @@ class SubsampledGaussianCharacteristic:
         """Return the moment-generating function of the part of the loss's distribution that ``cut`` calls jumps."""
         return replace(self, cuts=(*self.cuts, replace(cut, keeps_jumps=True)))
 
+    def far_cuts(self, place: float, width: float) -> tuple[SoftCut, ...]:
+        """Return cuts of all outputs with losses that are large in size."""
+        cut = SoftCut(place, width)
+        return (cut, replace(cut, reflected=True)) if self.change.in_q else (cut,)
+
     def outputs(self, high: float) -> tuple[Floats, Floats]:
         """Return at most 4,001 outputs y up to ``high``, evenly spaced, and logarithms of their probabilities under P.
 
@@ -75,16 +91,16 @@ class SubsampledGaussianCharacteristic:
         """
         step = min(0.02, self.noise_multiplier / 8)
         y = np.linspace(-REACH, high, min(math.ceil((high + REACH) / step), _MOST_OUTPUTS) + 1)
-        return y, math.log(_NORMAL * (y[1] - y[0])) - y * y / 2 + (self.losses(y) if self.removes else 0.0)
+        density = self.sample.log_ratio(y)[0] if self.change.in_p else 0.0
+        return y, math.log(_NORMAL * (y[1] - y[0])) - y * y / 2 + density
 
     def losses(self, y: Floats) -> Floats:
         """Return the privacy losses of outputs."""
-        ratio, _ = log_ratio(self.rate, self.noise_multiplier, y)
-        return ratio if self.removes else -ratio
+        return loss_of(self.change, self.sample, y)[0]
 
     def log_jump_mass(self, cut: SoftCut) -> float:
         """Return an upper bound on the logarithm of the probability of the jumps of ``cut``."""
-        value, error = _log_jump_mass(self.rate, self.noise_multiplier, cut)
+        value, error = _log_jump_mass(self.sample, cut)
         return value + error
 
     def tilted(self, c: float) -> Tilted:
@@ -100,26 +116,30 @@ class _Line:
     """The trapezoidal rule for one real part c. It is accurate for frequencies up to a given one."""
 
     def __init__(self, pair: SubsampledGaussianCharacteristic, c: float, frequency: float) -> None:
-        self.c, self.rate, self.sigma = c, pair.rate, pair.noise_multiplier
-        self.power = 1 + c if pair.removes else -c
-        """The power of e^l in the tilted density, beside phi."""
+        self.c, self.sample, self.change = c, pair.sample, pair.change
         self.cuts = pair.cuts
-        self.tilting = Tilting(self.rate, self.sigma, self.power, pair.cuts)
+        self.up, self.down = (1 + c) * self.change.in_p, c * self.change.in_q
+        """The powers of e^(l(y)) and of e^(-l(-y)) in the tilted density, beside phi."""
+        self.tilting = Tilting(self.sample, self.up, self.down, pair.cuts)
         self.step, self.alias = self.tilting.rule(frequency)
         low, high, self.log_beyond = self.tilting.reach()
-        self.normal_beyond = math.exp(min(self.log_beyond, 700.0) if pair.removes else 0.1 - high * high / 2)
-        if (low + high) / self.step > _MOST_NODES:
+        plain_beyond = float(
+            np.logaddexp(self.log_beyond, 0.1 - high * high / 2)
+        )  # phi e^l, for any sign of the loss
+        self.normal_beyond = math.exp(min(plain_beyond, 700.0))
+        most = self.sample.most
+        if (low + high) / self.step > (_MOST_NODES if most == 1 else _MOST_ENTRIES / (1 + most)):
             raise OverflowError(
                 f"the moment-generating function needs {(low + high) / self.step:.0f} nodes, "
-                f"more than {_MOST_NODES}"
+                "more than are allowed"
             )
         first, last = -math.ceil(low / self.step), math.ceil(high / self.step)
         self.y = self.step * np.arange(first, last + 1, dtype=np.float64)
-        self.ratio, self.ratio_error = log_ratio(pair.rate, self.sigma, self.y)
-        self.loss = self.ratio if pair.removes else -self.ratio
+        self.loss, self.loss_error = loss_of(self.change, self.sample, self.y)
         square = self.y * self.y
-        self.base = (self.ratio if pair.removes else 0.0) - square / 2
-        self.base_error = EPS * (square + np.abs(self.base)) + (self.ratio_error if pair.removes else 0.0)
+        ratio, error = self.sample.log_ratio(self.y) if self.change.in_p else (0.0, 0.0)
+        self.base = ratio - square / 2
+        self.base_error = EPS * (square + np.abs(self.base)) + error
         self._cut_off()
         self._weigh()
 
@@ -136,8 +156,9 @@ class _Line:
             self.base = self.base + kept
             if cut.keeps_jumps:
                 continue
-            self.kept = self.kept + kept
-            log_mass, log_error = _log_jump_mass(self.rate, self.sigma, cut)
+            if not cut.reflected:
+                self.kept = self.kept + kept
+            log_mass, log_error = _log_jump_mass(self.sample, cut)
             masses.append(math.exp(log_mass))
             wrong += 1.01 * masses[-1] * (log_error + 8 * EPS)
         self.jumps, doubt = math.fsum(masses), math.fsum(masses) - max(masses)
@@ -148,7 +169,7 @@ class _Line:
         exponent = self.exponent = self.base + self.c * self.loss
         self.peak = float(exponent.max())
         raw = np.exp(exponent - self.peak)
-        error = self.base_error + self.c * (self.ratio_error + EPS * np.abs(self.loss))
+        error = self.base_error + self.c * (self.loss_error + EPS * np.abs(self.loss))
         error += EPS * (np.abs(exponent) + np.abs(exponent - self.peak) + 5)
         if not float(error[exponent > self.peak - 700].max()) < _MOST_ERROR:
             raise OverflowError("rounding hides the tilted density of the loss")
@@ -162,7 +183,10 @@ class _Line:
 
     @property
     def _undone(self) -> float:
-        """One over the bulk's weight at the first node. Below, this weight is at most 1, and that of jumps falls."""
+        """One over the bulk's weight at the first node. Below, this weight is at most 1.
+
+        Weights that grow in y fall there.
+        """
         return math.exp(min(-float(self.kept[0]), 700.0))
 
     def tilted(self) -> Tilted:
@@ -183,7 +207,7 @@ class _Line:
                 f"the characteristic function needs too many values: {count} frequencies x {len(self.y)} nodes"
             )
         values, rounding = phases_minus_one(
-            self.weights, self.relative, self.loss, 1.01 * self.ratio_error, step, count
+            self.weights, self.relative, self.loss, 1.01 * self.loss_error, step, count
         )
         return values, rounding + 2.1 * (self.alias + self.cut)
 
@@ -200,7 +224,7 @@ class _Line:
         moved, density, grown = self.c * self.loss, np.exp(self.base), np.exp(self.exponent)
         terms = np.where(moved > 1, grown - density, density * np.expm1(np.minimum(moved, 1.0)))
         error = (np.abs(terms) + np.where(moved > 1, grown, 0.0)) * (self.base_error + 12 * EPS)
-        error += grown * (self.c * self.ratio_error + 3 * EPS * np.abs(moved))
+        error += grown * (self.c * self.loss_error + 3 * EPS * np.abs(moved))
         scale = self.step * _NORMAL
         value = scale * math.fsum(terms) - self.jumps
         left_out = _below(float(density[0] + grown[0]) * scale * self._undone, self.step)
@@ -215,18 +239,23 @@ class _Line:
     def _layers(self) -> tuple[Floats, Floats]:
         """Return uniform distributions inside the tilted distribution of the loss.
 
-        Its log-density per unit of l is F = -y^2/2 - w + (power + 1) l plus a constant. The second derivative
-        of F in y is K = (power + 1) p (1 - p)/sigma^2 - 1, where p is the sampled share, which grows in y. Between
-        two nodes F is at least the smaller of its values there, less K^+ step^2/8. The logarithms of the cuts'
-        weights are concave, so they only lower the second derivative.
+        With S = p(y) + p(-y), or the one of them that the loss depends on, sigma L' = S. So the log-density per unit
+        of L is the exponent less log S, plus a constant. Its second derivative in y is at most K = ((up + 1) b(p(y))
+        + (1 - down)^+ b(p(-y)))/sigma^2 - 1, where b(p) = min(p, 1/4) >= p (1 - p). Between two nodes the log-density
+        is at least the smaller of its values there, less K^+ step^2/8. The logarithms of the cuts' weights are
+        concave, so they only lower the second derivative. With k records, b is min(k m, k^2/4), and the second
+        derivative of -log S is at most 2 k^2/sigma^2.
         """
-        w = self.y / self.sigma - 1 / (2 * self.sigma * self.sigma)
+        share, other = (self.sample.shares(y)[0] for y in (self.y, -self.y))
+        sigma, most = self.sample.sigma, self.sample.most
         log_weight = self.exponent - self.peak - math.log(self.total * self.step)
-        log_density = log_weight + self.ratio - w + math.log(self.sigma / self.rate)
-        bend = np.minimum(sampled_share(self.rate, self.sigma, self.y[1:]), 0.25) / (self.sigma * self.sigma)
-        between = np.maximum(max(self.power + 1, 0.0) * bend - 1, 0.0) * self.step * self.step / 8
+        log_density = log_weight - np.log((self.change.in_p * share + self.change.in_q * other) / sigma)
+        bend = (self.up + 1) * np.minimum(most * share[1:], most**2 / 4) * self.change.in_p
+        bend = bend + max(1 - self.down, 0.0) * np.minimum(most * other[:-1], most**2 / 4) * self.change.in_q
+        bend = bend + (2 * most**2 if most > 1 else 0)
+        between = np.maximum(bend / (sigma * sigma) - 1, 0.0) * self.step * self.step / 8
         lower = np.minimum(log_density[:-1], log_density[1:]) - between - 1e-6
-        return layers(np.exp(np.minimum(lower, 600.0)), self.ratio, self.ratio_error)
+        return layers(np.exp(np.minimum(lower, 600.0)), self.loss, self.loss_error)
 
 
 def _below(first: float, step: float) -> float:
@@ -235,17 +264,18 @@ def _below(first: float, step: float) -> float:
     return 1.01 * first * ratio / -math.expm1(-step * REACH * (1 - 1e-9))
 
 
-def _log_jump_mass(rate: float, sigma: float, cut: SoftCut) -> tuple[float, float]:
+def _log_jump_mass(sample: Sample, cut: SoftCut) -> tuple[float, float]:
     """Return the logarithm of the probability of the jumps of ``cut``, and a bound on its absolute error.
 
     y minus a normal variable of deviation ``width`` has the variance 1 + width^2. It exceeds ``place`` with a
-    jump. Its mean is 0, or 1/sigma if the record is sampled. The place over the deviation errs by at most 3
-    EPS relatively, and the slope of log Q at x is at most max(x, 0) + 1.
+    jump. Its mean is j/sigma if j records are sampled, or -j/sigma if the cut is reflected. The place over the
+    deviation errs by at most 3 EPS relatively, and the slope of log Q at x is at most max(x, 0) + 1.
     """
-    places = np.array([cut.place, cut.place - 1 / sigma]) / math.hypot(1.0, cut.width)
-    size = (cut.place + 1 / sigma) / math.hypot(1.0, cut.width)
+    moved = np.arange(sample.most + 1) / sample.sigma
+    places = (cut.place + moved if cut.reflected else cut.place - moved) / math.hypot(1.0, cut.width)
+    size = (cut.place + moved) / math.hypot(1.0, cut.width)
     value, error = log_upper_tail(places)
-    logs = value + np.log(np.array([1 - rate, rate]))
+    logs = value + sample.log_weights()
     error = error + 1.01 * EPS * (4 * size * (np.maximum(places, 0.0) + 1) + 4 * np.abs(logs) + 8)
     top = float(logs.max())
     weights = np.exp(logs - top)

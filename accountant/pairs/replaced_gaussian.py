@@ -9,10 +9,12 @@ import flint
 
 from dpproof.accountant.guarantees.gaussian import normal_tail
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.numbers.enclosures import arb_of, exact
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
 from dpproof.accountant.numbers.normal import interval_masses
-from dpproof.accountant.pairs.base import Cells, Floats, double, sampling_rate, within
+from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, double, sampling_rate, within
+from dpproof.accountant.pairs.gaussian_moments import SubsampledGaussianCharacteristic
 from dpproof.accountant.pairs.lattice import mixed
+from dpproof.accountant.pairs.sampled_loss import Change
 
 _ULP = 2.0**-52
 _FAR = 100.0
@@ -87,9 +89,25 @@ class ReplacedGaussian:
         """The squared distance of the means in deviations; None if the rate is below 1. Composition adds it."""
         return 4 / exact(self.noise_multiplier) ** 2 if self.rate == 1 else None
 
-    def characteristic(self) -> None:
-        """Return None: no characteristic function is known, so composition uses a grid of privacy losses."""
-        return
+    def divergence(self) -> float:
+        """Return an upper bound on the Kullback-Leibler divergence of P from Q.
+
+        It is at most log(1 + chi^2). Q is at least (1-q) N(0, s^2), so chi^2 is at most q^2/(1-q) times the integral of
+        (N(1, s^2) - N(-1, s^2))^2/N(0, s^2), which is 4 sinh(1/s^2).
+        """
+        if self.rate == 1:
+            return math.inf
+        with precision(128):
+            q = arb_of(exact(self.rate))
+            spread = 4 * (1 / arb_of(exact(self.noise_multiplier)) ** 2).sinh()
+            return round_up((q * q / (1 - q) * spread).log1p())
+
+    def characteristic(self) -> Characteristic | None:
+        """Return the moment-generating function of the loss, which a proved quadrature computes."""
+        found: Characteristic = SubsampledGaussianCharacteristic(
+            self.rate, self.noise_multiplier, Change.REPLACED
+        )
+        return found
 
     def _exponents(self, edges: Floats) -> Floats:
         """Return the points output/s^2 at which the loss is e.

@@ -2,13 +2,16 @@
 
 Let y be the output in standard deviations, w = y/sigma - 1/(2 sigma^2) and l(y) = log(1 - q + q e^w), where q
 is the sampling rate. Then sigma l'(y) = p(y) with p = q e^w/(1 - q + q e^w), the sampled share of the density
-at y. It grows in y from 0 to 1. Derivations: docs/notes/saddle_inversion.md, section 3, and
-docs/notes/rare_jumps.md.
+at y. It grows in y from 0 to 1. The loss is l(y) if a record is removed, -l(-y) if a record is added, and
+l(y) - l(-y) if a record is replaced. So it grows in y. Derivations: docs/notes/saddle_inversion.md, section 3,
+and docs/notes/rare_jumps.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
 
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.normal import log_upper_tail
@@ -57,25 +60,129 @@ def _high(rate: float, w: Floats, w_error: Floats) -> tuple[Floats, Floats]:
     return value, 1.01 * w_error + 5 * EPS * np.abs(second) + 10 * EPS + EPS * np.abs(value)
 
 
-def low_end(rate: float, sigma: float, negative: float, reach: float = REACH) -> float:
-    """Return how far below 0 the terms phi e^(-negative l) begin to fall by ``reach`` per unit of y (logarithmic).
+class Change(Enum):
+    """How the data change from P to Q: whether the record's sum is in P, and whether (another) one is in Q.
 
-    Their logarithm is -y^2/2 - negative l(y), where sigma l'(y) is the sampled share.
+    P has the density phi(y) e^(l(y)) if the record is in P, and phi(y) otherwise. Q has the density
+    phi(y) e^(l(-y)) if a record is in Q, and phi(y) otherwise. If a record is added, outputs are reflected for this.
     """
-    return reach + negative / sigma * float(sampled_share(rate, sigma, np.array([-reach]))[0])
+
+    REMOVED = (True, False)
+    ADDED = (False, True)
+    REPLACED = (True, True)
+
+    @property
+    def in_p(self) -> bool:
+        """Whether P is the mixture."""
+        return self.value[0]
+
+    @property
+    def in_q(self) -> bool:
+        """Whether Q is the reflected mixture."""
+        return self.value[1]
 
 
-def high_end(rate: float, sigma: float, power: float) -> float:
-    """Return a number above 0 from which on the terms phi e^(power l) fall by ``REACH`` per unit of y (logarithmic).
+class Sample(Protocol):
+    """The records of one user, each sampled with the same probability, and a noise: what l(y) depends on.
 
-    The power is above 0. The number is the first of a list after which y_k - REACH >= power/sigma p(y_(k+1))
-    up to the end of the list. Beyond the end, p <= 1 is enough.
+    K is the number of sampled records, given the output y. Its mean m(y) is sigma l'(y), and it grows in y.
     """
-    pull = power / sigma
-    points = REACH + pull * np.geomspace(min(0.1 / pull, 0.5), 1.0, 500)
-    falling = points[:-1] - REACH >= pull * sampled_share(rate, sigma, points[1:])
+
+    @property
+    def rate(self) -> float:
+        """The probability to be sampled."""
+        ...
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation of the noise, in norms of a record."""
+        ...
+
+    @property
+    def most(self) -> int:
+        """The number of records, which is the largest K."""
+        ...
+
+    def log_ratio(self, y: Floats) -> tuple[Floats, Floats]:
+        """Return l(y) and bounds on its absolute errors."""
+        ...
+
+    def shares(self, y: Floats) -> tuple[Floats, Floats]:
+        """Return an upper and a lower bound on m(y). The first is above 0."""
+        ...
+
+    def angles(self, y: Floats, turn: Floats) -> tuple[Floats, Floats]:
+        """Return upper and lower bounds on the argument of E e^(i turn K), for each ``turn`` (rows) and y (columns)."""
+        ...
+
+    def log_weights(self) -> Floats:
+        """Return the logarithms of the probabilities that j records are sampled, j = 0 .. ``most``.
+
+        They err by at most 4 EPS (1 + their size).
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Record:
+    """The ``Sample`` of a user with one record."""
+
+    rate: float
+    sigma: float
+    most = 1
+
+    def log_ratio(self, y: Floats) -> tuple[Floats, Floats]:
+        """Return l(y) and bounds on its absolute errors."""
+        return log_ratio(self.rate, self.sigma, y)
+
+    def shares(self, y: Floats) -> tuple[Floats, Floats]:
+        """Return an upper and a lower bound on the sampled share p(y)."""
+        share = sampled_share(self.rate, self.sigma, y)
+        return share, np.where(share > 1e-290, share * (1 - 2e-6), 0.0)
+
+    def angles(self, y: Floats, turn: Floats) -> tuple[Floats, Floats]:
+        """Return bounds on the angle of 1 - p + p e^(i turn), which grows in p."""
+        most, least = self.shares(y)
+        return _angle(most, turn), _angle(least, turn)
+
+    def log_weights(self) -> Floats:
+        """Return the logarithms of 1 - q and q."""
+        return np.asarray(np.log(np.array([1 - self.rate, self.rate])))
+
+
+def _angle(share: Floats, turn: Floats) -> Floats:
+    return np.asarray(np.arctan2(share * np.sin(turn), 1 - share + share * np.cos(turn)))
+
+
+def loss_of(change: Change, sample: Sample, y: Floats) -> tuple[Floats, Floats]:
+    """Return the privacy losses of outputs, and bounds on their absolute errors."""
+    value, error = np.zeros_like(y), np.zeros_like(y)
+    if change.in_p:
+        value, error = sample.log_ratio(y)
+    if change.in_q:
+        other, other_error = sample.log_ratio(-y)
+        value, error = value - other, error + other_error + EPS * np.abs(value - other)
+    return value, error
+
+
+def high_end(sample: Sample, up: float, down: float, reach: float = REACH) -> float:
+    """Return a number above 0 from which on the terms phi e^(up l(y) - down l(-y)) fall by ``reach`` per unit of y.
+
+    The rate of the fall is that of the logarithm. The number is the first y_k of a list after which y_k - reach
+    >= (up m(y_(k+1)) + down m(-y_k))/sigma up to the end of the list. Beyond the end, the largest m is enough.
+    """
+    pull = largest_pull(sample, up, down, reach)
+    points = reach + pull * np.geomspace(min(0.1 / pull, 0.5), 1.0, 500)
+    share, other = sample.shares(points)[0], sample.shares(-points)[0]
+    falling = points[:-1] - reach >= (up * share[1:] + down * other[:-1]) / sample.sigma
     rising = np.flatnonzero(~falling)
     return float(points[rising[-1] + 1 if len(rising) else 0])
+
+
+def largest_pull(sample: Sample, up: float, down: float, y: float) -> float:
+    """Return an upper bound on the slope of up l - down l(-) further up than ``y``."""
+    other = float(sample.shares(np.array([-y]))[0][0])
+    return max(up * sample.most + down * other, 1e-9) / sample.sigma
 
 
 def sampled_share(rate: float, sigma: float, y: Floats) -> Floats:
@@ -99,11 +206,13 @@ class SoftCut:
     Attributes:
         place, width: where the division is, and how soft it is.
         keeps_jumps: whether a part that is made with this cut is that of the jumps, and not the bulk.
+        reflected: whether -y takes the place of y, so that the jumps are outputs below -place.
     """
 
     place: float
     width: float
     keeps_jumps: bool = False
+    reflected: bool = False
 
     def log_kept(self, y: Floats) -> tuple[Floats, Floats]:
         """Return the logarithms of the weights of the part that is kept, and bounds on their absolute errors."""
@@ -113,22 +222,26 @@ class SoftCut:
         """Return the logarithms of the weights of the part that is not kept, and bounds on their absolute errors."""
         return self.log_bulk(y) if self.keeps_jumps else self.log_jumps(y)
 
-    def between(self, weights: Floats, *, rising: bool) -> Floats:
+    def between(self, weights: Floats, *, kept: bool = True) -> Floats:
         """Return the largest weight in each block between edges, from below the first edge to above the last one.
 
         Args:
             weights: logarithms of the weights at the edges.
-            rising: whether the weight grows in y.
+            kept: whether they are the weights of the part that is kept, and not of the other one.
         """
+        rising = (self.keeps_jumps == kept) != self.reflected
         return np.append(weights, 0.0) if rising else np.append(0.0, weights)
 
     def log_bulk(self, y: Floats) -> tuple[Floats, Floats]:
         """Return the logarithms of the weights of the bulk, and bounds on their absolute errors."""
-        return _log_tail((y - self.place) / self.width)
+        return _log_tail((self._along(y) - self.place) / self.width)
 
     def log_jumps(self, y: Floats) -> tuple[Floats, Floats]:
         """Return the logarithms of the weights of the jumps, and bounds on their absolute errors."""
-        return _log_tail((self.place - y) / self.width)
+        return _log_tail((self.place - self._along(y)) / self.width)
+
+    def _along(self, y: Floats) -> Floats:
+        return -y if self.reflected else y
 
 
 def _log_tail(x: Floats) -> tuple[Floats, Floats]:

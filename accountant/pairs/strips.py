@@ -1,11 +1,11 @@
 """Proved steps of the trapezoidal rule for a sampled Gaussian's loss, and the decay of its rare jumps.
 
-The integrand is f(y) = phi(y) e^(s l(y)), with s = power + i t. On the line Im y = a, with the angle turn =
-a/sigma, 1 - q + q e^w is multiplied by 1 - p + p e^(i turn), where p = p(Re y) is the sampled share. So
-|f(y + i a)| is f(y) at t = 0, times e^(a^2/2), times powers of the size and the angle of that factor. Where
-p is small, the factor is close to 1. ``Blocks`` are intervals of y with proved bounds on the integrand's
-mass. They bound integrals along such lines from above. Derivations: docs/notes/rare_jumps.md, sections 2
-and 3.
+The integrand is f(y) = phi(y) e^(up l(y) - down l(-y) + i t L(y)), where L is the loss. On the line Im y = a, with
+the angle turn = a/sigma, 1 - q + q e^w is multiplied by 1 - p + p e^(i turn), where p = p(Re y) is the sampled
+share. So |f(y + i a)| is f(y) at t = 0, times e^(a^2/2), times powers of the size and the angle of that factor,
+and of the one at -y. Where p is small, a factor is close to 1. ``Blocks`` are intervals of y with proved bounds
+on the integrand's mass. They bound integrals along such lines from above. Derivations: docs/notes/rare_jumps.md,
+sections 2 to 4.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.pairs.base import Floats
-from dpproof.accountant.pairs.sampled_loss import REACH, SoftCut, high_end, log_ratio, low_end, sampled_share
+from dpproof.accountant.pairs.sampled_loss import REACH, Sample, SoftCut, high_end, largest_pull
 
 _QUIET = 72.0
 """The steps are chosen so that the trapezoidal rule's relative error is at most about 2 exp(-72) = 1e-31."""
@@ -26,17 +26,30 @@ _FARTHEST, _SEEN, _PASSES, _MOST_BLOCKS, _LEAST_WIDTH = 38.0, 400.0, 5, 300, 1 /
 
 @dataclass(frozen=True)
 class Tilting:
-    """The density of the output y, phi(y) e^(power l(y)) up to a factor, times the weights of the cuts."""
+    """The density of the output y, phi(y) e^(up l(y) - down l(-y)) up to a factor, times the weights of the cuts.
 
-    rate: float
-    sigma: float
-    power: float
+    ``up`` and ``down`` are at least 0, and one of them is above 0. The loss contains l(y) if ``up`` is above 0, and
+    -l(-y) if ``down`` is.
+    """
+
+    sample: Sample
+    up: float
+    down: float
     cuts: tuple[SoftCut, ...] = ()
 
     @property
-    def negative(self) -> float:
-        """The size of a negative power, and 0 for a positive one."""
-        return max(-self.power, 0.0)
+    def sigma(self) -> float:
+        """The standard deviation of the noise, in norms of a record."""
+        return self.sample.sigma
+
+    def log_tilt(self, y: Floats) -> Floats:
+        """Return up l(y) - down l(-y)."""
+        found = np.zeros_like(y)
+        if self.up:
+            found = found + self.up * self.sample.log_ratio(y)[0]
+        if self.down:
+            found = found - self.down * self.sample.log_ratio(-y)[0]
+        return found
 
     def reach(self) -> tuple[float, float, float]:
         """Return how far down and up a rule goes, and the logarithm of a bound on what is left out beyond blocks.
@@ -44,23 +57,17 @@ class Tilting:
         Further down, the terms without the cuts' weights fall by at least ``REACH`` per unit of y (logarithmic).
         Where only jumps are kept, the rule begins near the cut.
         """
-        low = low_end(self.rate, self.sigma, self.negative)
-        if self.power <= 0:
-            return low, REACH, 0.1 - REACH * REACH / 2 + self.power * self._loss(REACH)
         if not self.cuts:
-            high = high_end(self.rate, self.sigma, self.power)
-            return low, high, 0.1 - high * high / 2 + self.power * self._loss(high)
+            high = high_end(self.sample, self.up, self.down)
+            return REACH, high, 0.1 - high * high / 2 + float(self.log_tilt(np.array([high]))[0])
         edges = self.blocks.edges
         below, beyond, least = _log_tails(self, edges)
-        far = (edges >= 1 / self.sigma + REACH) & (beyond - least <= -_QUIET - 10)
+        far = (edges >= self.sample.most / self.sigma + REACH) & (beyond - least <= -_QUIET - 10)
         last = int(np.argmax(far)) if far.any() else len(edges) - 1
         if not any(cut.keeps_jumps for cut in self.cuts):
-            return low, float(edges[last]), float(beyond[last])
+            return REACH, float(edges[last]), float(beyond[last])
         first = max(int(np.argmin(below - least <= -_QUIET - 10)) - 1, 0)
         return -float(edges[first]), float(edges[last]), float(np.logaddexp(below[first], beyond[last]))
-
-    def _loss(self, y: float) -> float:
-        return float(log_ratio(self.rate, self.sigma, np.array([y]))[0][0])
 
     @property
     def blocks(self) -> Blocks:
@@ -74,10 +81,11 @@ class Tilting:
         integral of |f| on the lines Im y = +-a, divided by exp(2 pi a/step) - 1 (Trefethen and Weideman 2014,
         Theorem 5.1).
         """
-        a = np.minimum(_half_widths(), (0.49 if self.negative else 0.98) * np.pi * self.sigma)
+        a = np.minimum(_half_widths(), self._widest)
         if not self.cuts:
             turn = a / self.sigma
-            grown = a * a / 2 + frequency * turn - self.negative * np.log(np.cos(turn / 2))
+            turn, both = turn * self.sample.most, 2 if self.up and self.down else 1
+            grown = a * a / 2 + both * frequency * turn - self.down * np.log(np.cos(turn / 2))
             step, alias = _best(a, grown)
             low, high, _ = self.reach()
             if (low + high) / step <= _FEW:
@@ -85,19 +93,28 @@ class Tilting:
         some = a[::6]
         grown = self.blocks.log_growth(some, self, frequency)
         if self.cuts:  # for the probabilities of jumps, which belong to the density without a tilt
-            plain = replace(self, power=1.0)
+            plain = replace(self, up=1.0, down=0.0)
             grown = np.maximum(grown, plain.blocks.log_growth(some, plain, 0.0))
         found = _best(some, some * some / 2 + grown)
         return found if self.cuts else max((step, alias), found)
 
     def log_beyond(self, times: Floats) -> Floats:
-        """Return logs of bounds on |int phi e^(s l)| over int phi e^(power l), for t beyond each of ``times``.
+        """Return logs of bounds on |int f| over its value at t = 0, for t beyond each of ``times``.
 
-        Both integrands have the weights of the cuts. The path of integration moves to Im y = a, where
-        the size of e^(i t l) is exp(-t times the angle), which falls in t. The best of several a is taken.
+        f is the integrand with the weights of the cuts. The path of integration moves to Im y = a, where the size of
+        e^(i t L) is exp(-t times the angle), which falls in t. The best of several a is taken.
         """
-        a = np.minimum(_half_widths()[::4], (0.49 if self.negative else 0.98) * np.pi * self.sigma)
+        a = np.minimum(_half_widths()[::4], self._widest)
         return self.blocks.log_shifted(a, self, times)
+
+    @property
+    def _widest(self) -> float:
+        """The largest half-width. The angle a/sigma times the number of records is below pi.
+
+        It is below pi/2 if ``down`` is above 0, and for several records.
+        """
+        most = self.sample.most
+        return (0.49 if self.down or most > 1 else 0.98) * math.pi * self.sigma / most
 
 
 @lru_cache(maxsize=1)
@@ -121,42 +138,56 @@ class Blocks:
     """Intervals of outputs y that cover the line, with bounds on the tilted masses and the sampled shares.
 
     The first and the last interval are unbounded. ``log_masses`` are upper bounds on the logarithms of the
-    masses, as shares of the whole mass. Shares p(y) in a block are between ``least`` and ``most``.
+    masses, as shares of the whole mass. ``spread`` has upper bounds on the variances of the number of sampled
+    records at -y.
     """
 
     edges: Floats
     log_masses: Floats
-    least: Floats
-    most: Floats
-    even: Floats
-    """The share in the block that is nearest to 1/2, where |1 - p + p e^(i turn)| is smallest."""
+    spread: Floats
 
     def log_growth(self, a: Floats, tilting: Tilting, frequency: float) -> Floats:
         """Return logarithms of bounds on integrals along Im y = a, over exp(a^2/2) times the integral on the real line.
 
-        If the power is negative, the angles a/sigma must be at most pi/2.
+        If ``down`` is above 0, the angles a/sigma must be at most pi/2.
         """
         turn = (a / tilting.sigma)[:, None]
-        return _log_sum(self._log_moved(a, tilting) + frequency * _angle(self.most, turn))
+        return _log_sum(self._log_moved(a, tilting) + frequency * self._angles(tilting, turn)[0])
 
     def log_shifted(self, a: Floats, tilting: Tilting, times: Floats) -> Floats:
         """Return the smallest of the bounds for several a, for each time; see ``Tilting.log_beyond``."""
         fixed = self._log_moved(a, tilting) + (a * a)[:, None] / 2
-        angles = _angle(self.least, (a / tilting.sigma)[:, None])
+        turn = (a / tilting.sigma)[:, None]
+        angles = self._angles(tilting, turn)[1]
         return np.array([_log_sum(fixed - t * angles).min() for t in times])
+
+    def _angles(self, tilting: Tilting, turn: Floats) -> tuple[Floats, Floats]:
+        """Return the largest and the smallest angle of e^(i t L) over t in each block."""
+        sample, none = tilting.sample, np.zeros_like(turn)
+        largest, smallest = none, none
+        if tilting.up:
+            most, least = sample.angles(self.edges, turn)
+            largest = largest + np.hstack((most, sample.most * turn))
+            smallest = smallest + np.hstack((none, least))
+        if tilting.down:
+            most, least = sample.angles(-self.edges, turn)
+            largest = largest + np.hstack((sample.most * turn, most))
+            smallest = smallest + np.hstack((least, none))
+        return largest, smallest
 
     def _log_moved(self, a: Floats, tilting: Tilting) -> Floats:
         """Return the logarithms of the masses of the blocks on the lines Im y = a at t = 0, without exp(a^2/2)."""
         found = self.log_masses + self._log_cuts(a, tilting.cuts)
-        if tilting.negative:
-            shrunk = 4 * self.even * (1 - self.even) * np.sin((a / tilting.sigma)[:, None] / 2) ** 2
-            found = found - tilting.negative / 2 * np.log1p(-shrunk)
+        if tilting.down:
+            half = (a / tilting.sigma)[:, None] / 2
+            shrunk = np.minimum(4 * self.spread * np.sin(half) ** 2, np.sin(tilting.sample.most * half) ** 2)
+            found = found - tilting.down / 2 * np.log1p(-shrunk)
         return np.asarray(found)
 
     def _weights(self, cut: SoftCut) -> tuple[Floats, Floats]:
         """Return logs of the largest weights in the blocks, of the part that is kept and of the other one."""
-        kept = cut.between(cut.log_kept(self.edges)[0], rising=cut.keeps_jumps)
-        return kept, cut.between(cut.log_dropped(self.edges)[0], rising=not cut.keeps_jumps)
+        kept = cut.between(cut.log_kept(self.edges)[0])
+        return kept, cut.between(cut.log_dropped(self.edges)[0], kept=False)
 
     def _log_cuts(self, a: Floats, cuts: Sequence[SoftCut]) -> Floats:
         """Return the logarithms of the factors by which the cuts' weights may grow from the real line to Im y = a.
@@ -171,11 +202,6 @@ class Blocks:
         return found
 
 
-def _angle(share: Floats, turn: Floats) -> Floats:
-    """Return the angle of 1 - p + p e^(i turn), which grows in p."""
-    return np.asarray(np.arctan2(share * np.sin(turn), 1 - share + share * np.cos(turn)))
-
-
 def _log_sum(exponents: Floats) -> Floats:
     """Return upper bounds on the logarithms of the sums of the rows' exponentials."""
     top = exponents.max(axis=1, keepdims=True)
@@ -188,15 +214,14 @@ def _edges(tilting: Tilting) -> Floats:
 
     Beyond them, the integrand falls by at least ``_FARTHEST`` per unit of y (logarithmic).
     """
-    low = low_end(tilting.rate, tilting.sigma, tilting.negative, _FARTHEST)
-    even = (
-        tilting.sigma * max(-math.log(tilting.rate), 0.0) + 1 / tilting.sigma
-    )  # the sampled share is near 1/2
-    high = _FARTHEST + max(tilting.power / tilting.sigma, even)
+    sample, sigma = tilting.sample, tilting.sigma
+    # Beyond this output, nearly all records are sampled.
+    even = sigma * math.log(sample.most / sample.rate) + sample.most / sigma
+    high = _FARTHEST + max(largest_pull(sample, tilting.up, tilting.down, _FARTHEST), even)
     count = math.ceil(math.log(high / _FARTHEST) / 0.03) + 1
-    coarse = edges = np.concatenate(
-        (np.linspace(-low, _FARTHEST, 200)[:-1], np.geomspace(_FARTHEST, high, count))
-    )
+    further = np.geomspace(_FARTHEST, high, count)
+    low = -further[::-1] if tilting.down else further[:0]
+    coarse = edges = np.concatenate((low[:-1], np.linspace(-_FARTHEST, _FARTHEST, 200)[:-1], further))
     for _ in range(_PASSES):
         upper, lower, _, _ = _log_masses(tilting, edges)
         some = np.flatnonzero(upper > _log_least_sum(lower) - _SEEN)
@@ -217,41 +242,34 @@ def _blocks(tilting: Tilting) -> Blocks:
     edges = _edges(tilting)
     upper, lower, first, last = _log_masses(tilting, edges)
     masses = np.concatenate(([first], upper, [last])) - _log_least_sum(lower)
-    share, down = _shares(tilting, edges)
-    least, most = np.append(0.0, down), np.append(share, 1.0)
-    even = np.clip(0.5, least, most)
-    if tilting.negative:  # up to an angle of pi/2, |1 - q + q e^(w + i turn)| grows in y
-        even[-1] = np.clip(0.5, down[-1], share[-1])
-    return Blocks(edges, masses, least, most, even)
-
-
-def _shares(tilting: Tilting, y: Floats) -> tuple[Floats, Floats]:
-    """Return upper and lower bounds on the sampled share p(y)."""
-    share = sampled_share(tilting.rate, tilting.sigma, y)
-    return share, np.where(share > 1e-290, share * (1 - 2e-6), 0.0)
+    share, least = tilting.sample.shares(-edges)
+    # Further down, the size of 1 - q + q e^(w + i turn) at -y grows up to an angle of pi/2.
+    low, high = np.append(least, 0.0), np.append(share[0], share)
+    middle = np.clip(tilting.sample.most / 2, low, high)
+    return Blocks(edges, masses, middle * (tilting.sample.most - middle))
 
 
 def _log_masses(tilting: Tilting, edges: Floats, more: float = 0.0) -> tuple[Floats, Floats, float, float]:
     """Return upper and lower logarithms of the integrals between edges, and upper ones below and above all edges.
 
     The integrand is that of the real line, without the factor of the normal density. Without the cuts, its
-    logarithm g has the slope -y + (power/sigma) p(y). So g is at most g(u) plus the largest slope, if that is
-    positive, times the width, on a block that begins at u. Each cut's weight is monotone, so it is at most that
+    logarithm g has the slope -y + (up p(y) + down p(-y))/sigma. So g is at most g(u) plus the largest slope, if that
+    is positive, times the width, on a block that begins at u. Each cut's weight is monotone, so it is at most that
     of an end. Its logarithm is concave. So the second derivative of the whole exponent is at most K =
-    (power/sigma^2) p (1 - p) - 1, and the exponent is at least its smaller end less K^+ width^2/8. The upper
+    (up/sigma^2) p (1 - p) - 1, and the exponent is at least its smaller end less K^+ width^2/8. The upper
     bounds are for intervals that are longer by ``more``.
     """
-    rate, sigma, power = tilting.rate, tilting.sigma, tilting.power
-    loss = power * log_ratio(rate, sigma, edges)[0]
+    sigma, up, most_records = tilting.sigma, tilting.up, tilting.sample.most
+    loss = tilting.log_tilt(edges)
     kept, most = np.zeros_like(edges), np.zeros(len(edges) + 1)
     for cut in tilting.cuts:
         weights = cut.log_kept(edges)[0]
-        kept, most = kept + weights, most + cut.between(weights, rising=cut.keeps_jumps)
-    share, down = _shares(tilting, edges)
+        kept, most = kept + weights, most + cut.between(weights)
+    share, other = tilting.sample.shares(edges)[0], tilting.sample.shares(-edges)[0]
     plain, widths = loss - edges * edges / 2, np.diff(edges)
     value = plain + kept
-    slope = power / sigma * (share[1:] if power > 0 else down[:-1]) - edges[:-1]
-    bend = max(power, 0.0) / (sigma * sigma) * np.minimum(share[1:], 0.25) - 1
+    slope = (up * share[1:] + tilting.down * other[:-1]) / sigma - edges[:-1]
+    bend = up / (sigma * sigma) * np.minimum(most_records * share[1:], most_records**2 / 4) - 1
     upper = plain[:-1] + most[1:-1] + np.maximum(slope, 0.0) * widths + np.log(widths + more)
     lower = np.minimum(value[:-1], value[1:]) - np.maximum(bend, 0.0) * widths**2 / 8 + np.log(widths)
     outside = math.log(1 / _FARTHEST + more)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from dpproof.accountant.numbers.inversion import first_step, neighbours
+from dpproof.accountant.numbers.inversion import LEAST_DELTA, first_step, neighbours
 from dpproof.accountant.privacy_loss.jump_outlook import Jumping
 from dpproof.accountant.privacy_loss.rare_jumps import Parted, parted
 from dpproof.accountant.privacy_loss.saddle import (
@@ -31,6 +31,7 @@ Saddle = Callable[[Parts, float], Line]
 """A function that returns a line near the saddle point. The number is by how much its log delta is misjudged."""
 _RAREST = math.log(1e-300)
 _FEW_NODES, _NARROW, _FAR_OFF = 1 << 14, 1e-7, 2.0
+_RARE = 0.01
 _FLATTEST = 0.25
 """The smallest distance between the line and the pole at 0, in units of 1 over the loss's standard deviation."""
 
@@ -41,20 +42,25 @@ def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
     Raises:
         Inapplicable: if this method has no answer.
     """
-    below, above = neighbours(epsilon)
 
     def saddle(some: Parts, _: float) -> Line:
         return _away_from_pole(some, saddle_for_epsilon(some, float(epsilon)))
 
-    def ends(found: Integral) -> Ends:
-        high = found.delta(below)
-        low = high if below == above else found.delta(above)
-        return min(low[0], 1.0), min(high[1], 1.0)
-
     def in_parts(part: Jumping, times: int) -> Parted:
         return parted(part, times, log_delta=_RAREST, epsilon=float(epsilon))
 
+    def ends(found: Integral) -> Ends:
+        return delta_of(found, epsilon)
+
     return _best(parts, saddle, lambda line: min(line.log_delta(float(epsilon)), -1e-9), in_parts, ends)
+
+
+def delta_of(found: Integral, epsilon: Fraction) -> Ends:
+    """Return certified bounds on the delta at ``epsilon``, from an integral for an epsilon that may be another one."""
+    below, above = neighbours(epsilon)
+    high = found.delta(below)
+    low = high if below == above else found.delta(above)
+    return min(low[0], 1.0), min(high[1], 1.0)
 
 
 def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
@@ -68,16 +74,47 @@ def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
     def saddle(some: Parts, off: float) -> Line:
         return _away_from_pole(some, saddle_for_delta(some, min(goal + off, -1e-9)))
 
-    def ends(found: Integral) -> Ends:
-        guess, wrong = _solve(found, goal)
-        if guess <= 0 and found.delta(0.0)[1] <= delta:
-            return 0.0, 0.0
-        return _below(found, max(guess, 0.0), wrong, delta), _above(found, max(guess, 0.0), wrong, delta)
-
     def in_parts(part: Jumping, times: int) -> Parted:
         return parted(part, times, log_delta=goal)
 
-    return _best(parts, saddle, lambda _: goal, in_parts, ends)
+    return _best(parts, saddle, lambda _: goal, in_parts, lambda found: epsilon_of(found, delta))
+
+
+def epsilon_of(found: Integral, delta: Fraction) -> Ends:
+    """Return certified bounds on the epsilon at ``delta``, from an integral for a delta that may be another one.
+
+    Raises:
+        Inapplicable: if the integral is too inaccurate at this delta.
+    """
+    goal = math.log(delta.numerator) - math.log(delta.denominator)
+    guess, wrong = _solve(found, goal)
+    if guess <= 0 and found.delta(0.0)[1] <= delta:
+        return 0.0, 0.0
+    return _below(found, max(guess, 0.0), wrong, delta), _above(found, max(guess, 0.0), wrong, delta)
+
+
+def integral_between(parts: Parts, log_middle: float, log_least: float) -> Contour:
+    """Return one integral for all epsilons near the one with log delta ``log_middle``.
+
+    Where delta is at least exp(``log_least``), aliasing and truncation are small against it.
+
+    Raises:
+        Inapplicable: if the integral needs too many points, or a moment-generating function is not known.
+    """
+    line = _away_from_pole(parts, saddle_for_delta(parts, log_middle))
+    return contour(parts, line, log_least)
+
+
+def parts_between(parts: Parts, log_middle: float) -> Parted:
+    """Return integrals with and without rare jumps, for all epsilons near the one with log delta ``log_middle``.
+
+    Raises:
+        Inapplicable: unless the composition is of one kind that may jump.
+    """
+    first, times = parts[0]
+    if len(parts) > 1 or not isinstance(first, Jumping) or not first.may_jump:
+        raise Inapplicable("the composition has no rare jumps of one kind")
+    return parted(first, times, log_delta=log_middle)
 
 
 def _best(
@@ -94,8 +131,10 @@ def _best(
     methods: list[Callable[[], Integral]] = [lambda: _centred(parts, saddle, log_delta, MOST_NODES)]
     first = parts[0][0]
     if len(parts) == 1 and isinstance(first, Jumping) and first.may_jump:
-        methods.insert(0, lambda: in_parts(first, parts[0][1]))
+        # If hardly any step samples a record, the search for a single line takes long and is in vain.
+        place = 0 if parts[0][1] * first.rate < _RARE else 1
         methods.insert(0, lambda: _centred(parts, saddle, log_delta, _FEW_NODES))
+        methods.insert(place, lambda: in_parts(first, parts[0][1]))
     low, high, refused = 0.0, math.inf, Inapplicable("no method applies")
     for method in methods:
         try:
@@ -144,6 +183,9 @@ def _solve(found: Integral, goal: float) -> tuple[float, float]:
     previous: tuple[float, float] | None = None
     for _ in range(30):
         low, high = found.delta(epsilon)
+        if low <= 0 and high < 4 * LEAST_DELTA:  # delta is below the smallest number that counts
+            epsilon += 2 / slope
+            continue
         if low <= 0:
             raise Inapplicable("rounding hides delta")
         gap, width = math.log(low / 2 + high / 2) - goal, (high - low) / high

@@ -3,18 +3,23 @@
 (1 - e^(-x))^+ <= e^(cx) c^c/(1 + c)^(1 + c) for every c > 0, so delta(epsilon) is at most M(c) e^(-c epsilon)
 c^c/(1 + c)^(1 + c). If no other method applies, this is the upper bound. The lower bound then is the largest delta of a
 single pair, because a composition is no more private than one use of one of its pairs.
+
+M is the product of the pairs' functions. If the function of a pair is not known, the probabilities of cells of losses
+bound it from above: every loss is at most the upper edge of its cell. Losses above the last edge count as infinite.
+The probability of an infinite loss is added to delta (docs/notes/composition.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
-from dpproof.accountant.numbers.arithmetic import math
+from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.numbers.inversion import LEAST_DELTA
-from dpproof.accountant.pairs.base import DominatingPair
-from dpproof.accountant.privacy_loss.saddle import Inapplicable, Line, Parts, chernoff_factor, line_at
-from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
+from dpproof.accountant.pairs.base import DominatingPair, Floats
+from dpproof.accountant.privacy_loss.saddle import Inapplicable, Line, chernoff_factor, line_at
+from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair, infinite_mass
 
 
 def chernoff(lines: Sequence[Line], epsilon: float) -> float:
@@ -25,46 +30,118 @@ def chernoff(lines: Sequence[Line], epsilon: float) -> float:
 
 
 _TRIED = tuple(2.0 ** (k / 2) for k in range(-40, 41))
+_SLACK = 1e-9
+"""The rounding error of a sum of logarithms, relative to 1 plus the sum of their sizes. It is much smaller."""
+_FACTORS = np.array([chernoff_factor(c) for c in _TRIED])
+_PLACES = np.array(_TRIED)
+_EDGES = 2000
+_FARTHEST_LOSS = 1e6
 
 
-def coarse_delta(
-    pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, epsilon: Fraction
-) -> tuple[float, float]:
-    """Return certified but wide bounds on the delta of a composition at ``epsilon``.
+@dataclass(frozen=True)
+class Coarse:
+    """Certified but wide bounds on the privacy profile of a composition, at every epsilon.
 
-    ``pairs`` are the dominating pairs, and ``parts`` their moment-generating functions, each with a count.
+    >>> from dpproof.accountant.pairs.laplace import Laplace
+    >>> low, high = Coarse.of([(Laplace(1.0), 40)]).delta(Fraction(30))
+    >>> low, high < 1e-4
+    (0.0, True)
     """
-    logs = [
-        line.log_mgf + line.log_mgf_error + chernoff_factor(line.c) - line.c * float(epsilon)
-        for line in _lines(parts)
-    ]
-    high = min(logs, default=0.0)
-    high += 1e-9 * (1 + abs(high))
-    low = max(delta_of_pair(pair, epsilon)[0] for pair, _ in pairs)
-    return low, max(min(math.exp(min(high, 0.0)), 1.0), LEAST_DELTA, low)
+
+    pairs: tuple[tuple[DominatingPair, int], ...]
+    logs: Floats
+    """Upper bounds on log(M(c) c^c/(1 + c)^(1 + c)) at each tried c; infinite if none is known."""
+    infinite: float
+    """An upper bound on the probability of the losses that M does not contain."""
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[DominatingPair, int]]) -> Coarse:
+        """Return the bounds for dominating pairs, each with the number of times it is composed.
+
+        Raises:
+            ArithmeticError: if the probabilities of a pair are NaN.
+        """
+        rows = [_moments(pair) for pair, _ in pairs]
+        counts = [count for _, count in pairs]
+        logs, sizes = np.zeros(len(_TRIED)), np.zeros(len(_TRIED))
+        for (found, _), count in zip(rows, counts, strict=True):
+            logs += count * found
+            sizes += count * np.abs(found)
+        infinite = math.fsum(count * row[1] for row, count in zip(rows, counts, strict=True))
+        logs = logs + _FACTORS + _SLACK * (1 + sizes)
+        if np.isnan(logs).any() or math.isnan(infinite):
+            raise ArithmeticError("A probability of a privacy loss is NaN.")
+        return cls(tuple(pairs), logs, infinite * (1 + _SLACK))
+
+    def upper(self, epsilon: Fraction) -> float:
+        """Return an upper bound on delta at ``epsilon``."""
+        exponents = self.logs - _PLACES * float(epsilon)
+        best = float((exponents + _SLACK * (1 + _PLACES * float(epsilon))).min())
+        return max(min((math.exp(min(best, 0.0)) + self.infinite) * (1 + _SLACK), 1.0), LEAST_DELTA)
+
+    def delta(self, epsilon: Fraction) -> tuple[float, float]:
+        """Return bounds on delta at ``epsilon``."""
+        low = max(self._of_one(lambda pair: delta_of_pair(pair, epsilon)[0]), infinite_mass(self.pairs)[0])
+        return low, max(self.upper(epsilon), low)
+
+    def epsilon(self, delta: Fraction) -> tuple[float, float]:
+        """Return bounds on the smallest epsilon >= 0 whose delta is at most ``delta``, which is above 0."""
+        left = delta - Fraction(self.infinite) * (1 + Fraction(1, 10**9))
+        low = self._of_one(lambda pair: epsilon_of_pair(pair, delta)[0])
+        if left <= 0:
+            return low, math.inf
+        goal = math.log(left.numerator) - math.log(left.denominator)
+        exponents = self.logs - goal
+        ends = np.maximum(exponents + _SLACK * (1 + np.abs(exponents)), 0.0) / _PLACES
+        return low, max(float(ends.min()) * (1 + 1e-12), low)
+
+    def _of_one(self, ask: Callable[[DominatingPair], float]) -> float:
+        """Return the largest lower bound of a single pair; 0 for pairs that double precision cannot hold."""
+        found = [0.0]
+        for pair, _ in self.pairs:
+            try:
+                found.append(ask(pair))
+            except ArithmeticError:
+                continue
+        return max(found)
 
 
-def coarse_epsilon(
-    pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, delta: Fraction
-) -> tuple[float, float]:
-    """Return certified but wide bounds on the epsilon of a composition at ``delta``.
-
-    ``pairs`` and ``parts`` are those of ``coarse_delta``.
-    """
-    goal = math.log(delta.numerator) - math.log(delta.denominator)
-    ends = [
-        (line.log_mgf + line.log_mgf_error + chernoff_factor(line.c) - goal, line.c) for line in _lines(parts)
-    ]
-    high = min((max(value + 1e-9 * (1 + abs(value)), 0.0) / c for value, c in ends), default=math.inf)
-    low = max(epsilon_of_pair(pair, delta)[0] for pair, _ in pairs)
-    return low, max(high * (1 + 1e-12), low)
-
-
-def _lines(parts: Parts) -> list[Line]:
-    found = []
+@lru_cache(maxsize=64)
+def _moments(pair: DominatingPair) -> tuple[Floats, float]:
+    """Return upper bounds on log M(c) at each tried c, and on the probability of the losses that M does not contain."""
+    part = pair.characteristic()
+    if part is None:
+        return _by_cells(pair)
+    logs = []
     for c in _TRIED:
         try:
-            found.append(line_at(parts, c))
+            line = line_at([(part, 1)], c)
         except Inapplicable:
+            logs.append(math.inf)
             continue
-    return [line for line in found if math.isfinite(line.log_mgf + line.log_mgf_error)]
+        logs.append(line.log_mgf + line.log_mgf_error)
+    found = np.array(logs)
+    return np.where(np.isfinite(found), found, math.inf), pair.cells(np.zeros(1)).infinite[1]
+
+
+def _by_cells(pair: DominatingPair) -> tuple[Floats, float]:
+    """Return the bounds of ``_moments`` from the probabilities of cells of losses."""
+    least, most = (min(max(end, -_FARTHEST_LOSS), _FARTHEST_LOSS) for end in pair.loss_range())
+    places = np.geomspace(1e-9, 1.0, _EDGES)
+    edges = np.unique(np.concatenate([-abs(least) * places, abs(most) * places]))
+    cells = pair.cells(edges)
+    if not cells.p.any():
+        return np.zeros(len(_TRIED)), 1.0
+    masses = cells.p * (1 + np.asarray(cells.p_error))
+    slack = cells.slack + 1e-15 * float(np.abs(edges).max())
+    tops = np.append(edges + slack, pair.loss_range()[1])
+    beyond = 0.0
+    if math.isinf(tops[-1]):
+        beyond, masses, tops = float(masses[-1]), masses[:-1], tops[:-1]
+    with np.errstate(divide="ignore"):
+        exponents = np.log(masses)[None, :] + _PLACES[:, None] * tops[None, :]
+    largest = exponents.max(axis=1)
+    sums = np.exp(exponents - largest[:, None]).sum(axis=1)
+    sizes = _PLACES * float(np.abs(tops).max()) + 800
+    found = largest + np.log(sums) + 1e-12 * sizes
+    return found, beyond + cells.infinite[1]

@@ -24,6 +24,11 @@ class Jumping(Characteristic, Protocol):
     """A moment-generating function whose rare large losses can be separated by a soft cut."""
 
     @property
+    def rate(self) -> float:
+        """The probability that a record is sampled."""
+        ...
+
+    @property
     def may_jump(self) -> bool:
         """Whether a cut is possible."""
         ...
@@ -34,6 +39,10 @@ class Jumping(Characteristic, Protocol):
 
     def losses(self, y: Floats) -> Floats:
         """Return the privacy losses of outputs."""
+        ...
+
+    def far_cuts(self, place: float, width: float) -> tuple[SoftCut, ...]:
+        """Return cuts of all outputs with losses that are large in size."""
         ...
 
     def bulk(self, cut: SoftCut) -> Jumping:
@@ -136,11 +145,16 @@ class Outlook:
         where = math.ceil(float(self.y[place]) * 64) / 64
         return Plan(where, width, bulk, jumps, epsilon, self.best(epsilon), slope)
 
-    def far_width(self, c: float, widest: float) -> float:
-        """Return a width of the cut at the last output, such that it outweighs all larger losses on the line at c."""
+    def far_width(self, c: float, widest: float, near: SoftCut | None = None) -> float:
+        """Return a width of the cut at the last output, such that it outweighs all larger losses on the line at c.
+
+        If another cut is given, both of them together must do so.
+        """
         last = float(self.y[-1])
         further = np.geomspace(1e-3, 1e9, 400)
         grown = (1 + c) * (self.part.losses(last + further) - self.loss[-1]) - further * (further / 2 + last)
+        if near is not None:
+            grown = grown - further * (further / 2 + last - near.place) / near.width**2
         width = float((further / np.sqrt(2 * np.maximum(grown - 1, 1e-300))).min())
         return power_of_two(min(widest, width))
 

@@ -10,6 +10,7 @@ docs/notes/saddle_inversion.md and docs/notes/loss_grid.md.
 from __future__ import annotations
 
 import contextlib
+import enum
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -20,7 +21,8 @@ from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import cached_property, np
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.inversion import check_least
+from dpproof.accountant.numbers.enclosures import Number, exact
+from dpproof.accountant.numbers.inversion import LEAST_DELTA, check_least
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.outcomes import (
     FEW_OUTCOMES,
@@ -32,7 +34,7 @@ from dpproof.accountant.pairs.outcomes import (
 )
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
 from dpproof.accountant.privacy_loss.by_inversion import Ends, delta_by_inversion, epsilon_by_inversion
-from dpproof.accountant.privacy_loss.chernoff import chernoff, coarse_delta, coarse_epsilon
+from dpproof.accountant.privacy_loss.chernoff import Coarse, chernoff
 from dpproof.accountant.privacy_loss.grid import StepTooSmallError
 from dpproof.accountant.privacy_loss.planning import GridTooLargeError
 from dpproof.accountant.privacy_loss.saddle import (
@@ -40,6 +42,7 @@ from dpproof.accountant.privacy_loss.saddle import (
     Parts,
     saddle_for_epsilon,
 )
+from dpproof.accountant.privacy_loss.sharing import Shared
 from dpproof.accountant.privacy_loss.single import (
     delta_in_closed_form,
     delta_of_pair,
@@ -52,6 +55,8 @@ from dpproof.accountant.privacy_loss.single import (
 Composition = Sequence[tuple[DominatingPair, int]]
 """Dominating pairs in one direction, each with the number of times it is composed."""
 _FARTHEST = Fraction(10**12)
+_FAR = 64
+"""Beyond this epsilon, Chernoff's bound is computed first. Often it is below the smallest delta of doubles."""
 _WIDE = 1e-4
 """The relative width of a grid's answer beyond which another route is tried."""
 
@@ -76,40 +81,98 @@ class PrivacyLoss(Profile):
     """
 
     alternatives: Sequence[Composition]
-    _merged: tuple[tuple[tuple[DominatingPair, int], ...], ...] = field(init=False, repr=False, compare=False)
+    rough: Number | None = field(default=None, compare=False)
+    """None if each answer is computed for itself. A number if answers share work; see ``sharing``."""
+    _ways: tuple[_Way, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.alternatives:
             raise ValueError("alternatives ([]) must hold at least one composition")
         merged = dict.fromkeys(_merge(parts) for parts in self.alternatives)
-        object.__setattr__(self, "_merged", tuple(merged))
+        object.__setattr__(self, "_ways", tuple(map(_Way, merged)))
 
-    def __reduce__(self) -> tuple[type[PrivacyLoss], tuple[Sequence[Composition]]]:
+    def __reduce__(self) -> tuple[type[PrivacyLoss], tuple[Sequence[Composition], Number | None]]:
         """Return the arguments of a copy. Listed outcomes are not copied."""
-        return type(self), (self.alternatives,)
+        return type(self), (self.alternatives, self.rough)
 
-    @cached_property
-    def _closed(self) -> tuple[ProfileInArb | None, ...]:
-        """The profile of each alternative in Arb, if it has a closed form or few outcomes; otherwise None."""
-        return tuple(_closed_form(parts) for parts in self._merged)
+    def sharing(self, rough: Number = 0) -> PrivacyLoss:
+        """Return the same guarantee as an object whose answers share work.
+
+        An answer may have fewer digits. It does not depend on the questions before it. If delta is proved to be at
+        most ``rough``, its lower bound may be 0.
+        """
+        found = PrivacyLoss(self.alternatives, rough)
+        object.__setattr__(found, "_ways", self._ways)
+        return found
+
+    def routes(self) -> list[tuple[Composition, FirstRoute]]:
+        """Return each composition, and the route that answers it first."""
+        return [(way.parts, way.first) for way in self._ways]
 
     def _delta_at(self, point: Fraction) -> Bound:
-        return self._largest(lambda parts, closed: _delta(parts, closed, point))
+        ends = [_delta(way, point, self.rough) for way in self._ways]
+        return Bound(max(low for low, _ in ends), max(high for _, high in ends))
 
     def _epsilon_at(self, target: Fraction) -> Bound:
         if target > 0:
             check_least(target)
-        if any(infinite_mass(parts)[0] > target for parts in self._merged):
+        if any(way.infinite[0] > target for way in self._ways):
             return Bound(math.inf, math.inf)
         low, high = 0.0, 0.0
-        for parts, closed in zip(self._merged, self._closed, strict=True):
-            found = _epsilon(parts, closed, target, low)
+        for way in self._ways:
+            found = _epsilon(way, target, low, self.rough is not None)
             low, high = max(low, found[0]), max(high, found[1])
         return Bound(low, high)
 
-    def _largest(self, ask: Callable[[Composition, ProfileInArb | None], Ends]) -> Bound:
-        ends = [ask(*one) for one in zip(self._merged, self._closed, strict=True)]
-        return Bound(max(low for low, _ in ends), max(high for _, high in ends))
+
+class FirstRoute(enum.Enum):
+    """The route that answers a composition first."""
+
+    CLOSED_FORM = "a closed form, or a list of outcomes, in ball arithmetic"
+    INVERSION = "inversion of the moment-generating function"
+    GRID = "a grid of losses, composed by a Fourier transform"
+
+
+class _Way:
+    """A composition in one direction of the neighbouring relation, and what its answers share."""
+
+    def __init__(self, parts: tuple[tuple[DominatingPair, int], ...]) -> None:
+        self.parts = parts
+
+    @cached_property
+    def closed(self) -> ProfileInArb | None:
+        """The profile in Arb, if it has a closed form or few outcomes; otherwise None."""
+        return _closed_form(self.parts)
+
+    @cached_property
+    def first(self) -> FirstRoute:
+        """The route that answers first."""
+        if self.closed is not None or _as_one_gaussian(self.parts) is not None:
+            return FirstRoute.CLOSED_FORM
+        return FirstRoute.GRID if self.shared.characteristics is None else FirstRoute.INVERSION
+
+    @cached_property
+    def infinite(self) -> Ends:
+        """Bounds on the probability of an infinite loss."""
+        return infinite_mass(self.parts)
+
+    @cached_property
+    def largest(self) -> Ends:
+        """Bounds on the largest finite loss."""
+        return largest_loss(self.parts)
+
+    @cached_property
+    def coarse(self) -> Coarse:
+        """Chernoff's bounds."""
+        return Coarse.of(self.parts)
+
+    @cached_property
+    def shared(self) -> Shared:
+        """The integrals and grids that several answers use."""
+        try:
+            return Shared(self.parts, _characteristics(self.parts))
+        except Inapplicable:
+            return Shared(self.parts, None)
 
 
 def _merge(parts: Composition) -> tuple[tuple[DominatingPair, int], ...]:
@@ -129,33 +192,48 @@ def _closed_form(parts: Composition) -> ProfileInArb | None:
     return finite_profile(parts, FEW_OUTCOMES) if only is None else profile_of(only)
 
 
-def _delta(parts: Composition, closed: ProfileInArb | None, epsilon: Fraction) -> Ends:
+def _delta(way: _Way, epsilon: Fraction, rough: Number | None) -> Ends:
+    parts = way.parts
     if not parts:
         return 0.0, 0.0
-    if epsilon >= largest_loss(parts)[1] and (closed is None or infinite_mass(parts)[1] == 0):
-        return infinite_mass(parts)
+    if epsilon >= way.largest[1] and (way.closed is None or way.infinite[1] == 0):
+        return way.infinite
     if (gaussian := _as_one_gaussian(parts)) is not None:
         found = gaussian.delta(epsilon)
         return found.lower, found.upper
-    if closed is not None:
-        return delta_in_closed_form(closed, epsilon)
+    if way.closed is not None:
+        return delta_in_closed_form(way.closed, epsilon)
     if epsilon > _FARTHEST:
-        return 0.0, _delta(parts, closed, _FARTHEST)[1]
+        return 0.0, _delta(way, _FARTHEST, rough)[1]
     if (only := _only(parts)) is not None:
         return delta_of_pair(only, epsilon)
+    if (most := _negligible(way, epsilon, rough)) is not None:
+        return 0.0, most
+    if rough is not None and (known := way.shared.delta(epsilon)) is not None:
+        return known
     return _first_route(
         lambda: delta_by_inversion(_characteristics(parts), epsilon),
         lambda: delta_by_grid(parts, epsilon),
         lambda: delta_in_closed_form(_by_many_outcomes(parts), epsilon),
-        lambda: coarse_delta(parts, _characteristics(parts), epsilon),
+        lambda: way.coarse.delta(epsilon),
     )
 
 
-def _epsilon(parts: Composition, closed: ProfileInArb | None, delta: Fraction, known: float) -> Ends:
+def _negligible(way: _Way, epsilon: Fraction, rough: Number | None) -> float | None:
+    """Return Chernoff's bound on delta if it is at most ``rough``, or at most the smallest delta of doubles."""
+    if rough or epsilon > _FAR:
+        with contextlib.suppress(ArithmeticError):
+            most = way.coarse.upper(epsilon)
+            return most if most <= LEAST_DELTA or exact(most) <= exact(rough or 0) else None
+    return None
+
+
+def _epsilon(way: _Way, delta: Fraction, known: float, shares: bool) -> Ends:
     """Return bounds on the epsilon of one composition. An upper bound of ``known`` is narrow enough."""
+    parts = way.parts
     if not parts:
         return 0.0, 0.0
-    most = largest_loss(parts) if infinite_mass(parts)[1] <= delta else (0.0, math.inf)
+    most = way.largest if way.infinite[1] <= delta else (0.0, math.inf)
     if delta == 0:
         return most
     if most[1] == 0:
@@ -163,12 +241,14 @@ def _epsilon(parts: Composition, closed: ProfileInArb | None, delta: Fraction, k
     if (gaussian := _as_one_gaussian(parts)) is not None:
         found = gaussian.epsilon(delta)
         return found.lower, found.upper
-    if closed is not None:
-        low, high = epsilon_in_closed_form(closed, delta)
+    if way.closed is not None:
+        low, high = epsilon_in_closed_form(way.closed, delta)
     elif _never_far(parts, delta):
         return 0.0, 0.0
+    elif shares and _only(parts) is None and (answer := way.shared.epsilon(delta)) is not None:
+        low, high = answer
     else:
-        low, high = _epsilon_by_routes(parts, delta, known)
+        low, high = _epsilon_by_routes(way, delta, known)
     return min(low, most[1]), min(high, most[1])
 
 
@@ -198,14 +278,15 @@ def _by_chernoff(parts: Composition, delta: Fraction, known: float) -> Ends:
     raise Inapplicable("Chernoff's bound does not prove that another direction has a larger epsilon")
 
 
-def _epsilon_by_routes(parts: Composition, delta: Fraction, known: float) -> Ends:
+def _epsilon_by_routes(way: _Way, delta: Fraction, known: float) -> Ends:
+    parts = way.parts
     if (only := _only(parts)) is not None:
         return epsilon_of_pair(only, delta)
     return _first_route(
         lambda: _by_inversion_or(parts, delta, known),
         lambda: epsilon_by_grid(parts, delta),
         lambda: epsilon_in_closed_form(_by_many_outcomes(parts), delta),
-        lambda: coarse_epsilon(parts, _characteristics(parts), delta),
+        lambda: way.coarse.epsilon(delta),
         known,
     )
 
@@ -259,7 +340,7 @@ def _first_route(inversion: _Route, grid: _Route, many: _Route, coarse: _Route, 
         low, high = _on_grid(grid)
     except GridTooLargeError as failed:
         for route in (many, coarse):
-            with contextlib.suppress(Inapplicable):
+            with contextlib.suppress(ArithmeticError):
                 return route()
         raise failed
     if low < (1 - _WIDE) * high:

@@ -155,12 +155,22 @@ class Plan:
     """The first grid point at which the privacy profile is needed."""
     slopes: tuple[float, float]
     """The exponents in Chernoff's bounds below and above the window, for one unit of loss."""
+    accuracy: float = 0.0
+    """The relative error of delta that the grid aims at."""
 
 
 def plan(
-    parts: Parts, *, epsilon: float | None = None, delta: float | None = None, accuracy: float, points: int
+    parts: Parts,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    until: float | None = None,
+    accuracy: float,
+    points: int,
 ) -> Plan:
     """Return a grid for the privacy profile near ``epsilon``, or near the epsilon with this ``delta``.
+
+    If ``until`` is given, the grid is for all epsilons from there to the one whose delta is ``until``.
 
     ``accuracy`` is the relative error of delta that the grid aims at. If the grid would have more than
     ``points`` points, the function makes ``accuracy`` larger in steps.
@@ -173,6 +183,9 @@ def plan(
     while True:
         small = 0.01 * accuracy
         aim = _aim(guide, steepest, epsilon, delta, small)
+        if until is not None:
+            first = _aim(guide, steepest, 0.0, None, small) if aim.epsilon < 0 else aim
+            aim = _joined(guide, first, _aim(guide, steepest, None, until, small))
         tilt, low, high, slopes = best_tilt(aim, small)
         step = math.sqrt(8 * accuracy / (float(guide.counts.sum()) * aim.saddle * (aim.saddle + 1)))
         longest = max(high - low, float((aim.highs - aim.lows).sum()) / 2, 1e-12 * (1 + abs(high)))
@@ -197,7 +210,7 @@ def plan(
         (math.floor((a - o) / step) - 1, math.ceil((b - o) / step) + 1)
         for a, b, o in zip(aim.lows, aim.highs, origins, strict=True)
     )
-    return Plan(step, tilt, ranges, origins, Window(first, size), start, slopes)
+    return Plan(step, tilt, ranges, origins, Window(first, size), start, slopes, accuracy)
 
 
 @dataclass(frozen=True)
@@ -214,6 +227,17 @@ class Aim:
     log_delta: float
     lows: Floats
     highs: Floats
+    last: tuple[float, float] | None = None
+    """The largest epsilon of a grid for several epsilons, and an estimate of its log delta. None for one epsilon.
+
+    Then ``epsilon`` and ``log_delta`` belong to the smallest one, and ``saddle`` to the largest one.
+    """
+
+    @property
+    def places(self) -> tuple[tuple[float, float], ...]:
+        """The smallest and the largest epsilon, each with its log delta; only one if they are equal."""
+        own = (self.epsilon, self.log_delta)
+        return (own,) if self.last is None else (own, self.last)
 
     @property
     def extremes(self) -> tuple[float, float]:
@@ -233,12 +257,32 @@ def _aim(guide: Guide, steepest: float, epsilon: float | None, delta: float | No
     return Aim(cut, saddle, here if epsilon is None else epsilon, log_delta, lows, highs)
 
 
+def _joined(guide: Guide, first: Aim, last: Aim) -> Aim:
+    """Return the ``Aim`` for all epsilons between those of two others."""
+    lows, highs = np.minimum(first.lows, last.lows), np.maximum(first.highs, last.highs)
+    place = max(last.epsilon, first.epsilon), min(last.log_delta, first.log_delta)
+    return Aim(
+        guide.cut(lows, highs),
+        max(first.saddle, last.saddle),
+        first.epsilon,
+        first.log_delta,
+        lows,
+        highs,
+        place,
+    )
+
+
 def _saddle(guide: Guide, epsilon: float | None, delta: float | None) -> float:
     if epsilon is not None:
         return _crossing(lambda tilt: guide.saddle(tilt)[0] - epsilon, 1e-9, 1e15)
     wanted = delta or 0.0
     goal = math.log(max(wanted - guide.infinite, 1e-3 * wanted, 1e-300))
     return _crossing(lambda tilt: goal - guide.saddle(tilt)[1], 1e-9, 1e15)
+
+
+def epsilon_at(guide: Guide, log_delta: float) -> float:
+    """Return an estimate of the epsilon at which the delta of a composition is exp(``log_delta``)."""
+    return guide.saddle(_saddle(guide, None, math.exp(log_delta)))[0]
 
 
 def aim_at(guide: Guide, epsilon: float) -> Aim:
@@ -250,6 +294,9 @@ def aim_at(guide: Guide, epsilon: float) -> Aim:
 
 
 _NOISY_SIGNAL = 1e-5
+_FACTORS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.1)
+_MORE_FACTORS = (1.0, 0.85, 0.7, 0.6, 0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1)
+"""Candidates for the tilt, as shares of the saddle point: for one epsilon, and for several ones."""
 
 
 def best_tilt(aim: Aim, small: float) -> tuple[float, float, float, tuple[float, float]]:
@@ -260,13 +307,14 @@ def best_tilt(aim: Aim, small: float) -> tuple[float, float, float, tuple[float,
     exponents of the Chernoff bounds that give these ends.
     """
     found = []
-    for factor in (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.1):
+    factors, noisy = (_FACTORS, _NOISY_SIGNAL) if aim.last is None else (_MORE_FACTORS, 1.0)
+    for factor in factors:
         tilt = factor * aim.saddle
         here = aim.guide.log_mgf(tilt)[0]
-        log_signal = min(aim.log_delta + tilt * aim.epsilon - here, 0.0)
+        log_signal = min(0.0, *(log_delta + tilt * epsilon - here for epsilon, log_delta in aim.places))
         goal = math.log(small) + log_signal
         (low, down), (high, up) = (_end(aim, tilt, here, goal, sign) for sign in (-1, 1))
-        cost = (high - low) ** 2 * (1 + _NOISY_SIGNAL * math.exp(min(-log_signal, 600.0)))
+        cost = (high - low) ** 2 * (1 + noisy * math.exp(min(-log_signal, 600.0)))
         found.append((cost, tilt, low, high, (down, up)))
     return min(found)[1:]
 
@@ -292,7 +340,8 @@ def _end(aim: Aim, tilt: float, here: float, goal: float, sign: int) -> tuple[fl
     slopes = tilt * 2.0 ** np.arange(-6, 6, 0.5)
     ends = [(aim.guide.log_mgf(tilt + sign * s)[0] - here - goal) / s for s in slopes]
     best = int(np.argmin(ends))
-    end, room = sign * aim.epsilon, sign * (aim.extremes[sign > 0] - aim.epsilon)
+    epsilon = aim.places[-1 if sign > 0 else 0][0]
+    end, room = sign * epsilon, sign * (aim.extremes[sign > 0] - epsilon)
     if 0 < room < 2 * (float(ends[best]) - end):
         gap = 0.02 * room
         return sign * (end + room + gap), -1.2 * goal / gap

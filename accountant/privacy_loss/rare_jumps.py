@@ -124,13 +124,21 @@ def _near(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> Parted
     return best
 
 
-def _without_far_jumps(part: Jumping, times: int, outlook: Outlook, c: float) -> tuple[Jumping, float]:
+def _without_far_jumps(
+    part: Jumping, times: int, outlook: Outlook, c: float, near: tuple[float, SoftCut] | None = None
+) -> tuple[Jumping, float]:
     """Return the bulk without jumps beyond the last output of the outlook, and a bound on their probability.
 
-    The cut is so steep that it outweighs these jumps on lines up to 2.5 c.
+    The cut is so steep that it outweighs these jumps on lines up to 2.5 c. If the c of a bulk and its cut are given,
+    both cuts outweigh the jumps on lines up to 2.5 times that c.
     """
-    far = SoftCut(float(outlook.y[-1]), outlook.far_width(_FACTORS[-1] * c, _FAR_WIDTH))
-    return part.bulk(far), math.exp(part.log_jump_mass(far) + math.log(times) + 1e-9)
+    width = outlook.far_width(_FACTORS[-1] * c, _FAR_WIDTH)
+    if near is not None:
+        width = outlook.far_width(_FACTORS[-1] * near[0], width, near[1])
+    whole, rest = part, 0.0
+    for far in part.far_cuts(float(outlook.y[-1]), width):
+        whole, rest = whole.bulk(far), rest + math.exp(part.log_jump_mass(far) + math.log(times) + 1e-9)
+    return whole, rest * (1 + 1e-15)
 
 
 def _on_one_line(part: Jumping, times: int, outlook: Outlook, c: float, epsilon: float) -> Parted:
@@ -143,8 +151,8 @@ def _on_one_line(part: Jumping, times: int, outlook: Outlook, c: float, epsilon:
 
 def _on_two_lines(part: Jumping, times: int, outlook: Outlook, plan: Plan) -> Parted:
     """Return two integrals, for outcomes without and with a jump."""
-    whole, rest = _without_far_jumps(part, times, outlook, plan.jumps)
     near = SoftCut(plan.place, plan.width)
+    whole, rest = _without_far_jumps(part, times, outlook, plan.jumps, (plan.bulk, near))
     bulk = [(whole.bulk(near), times)]
     log_mass = min(0.0, part.log_jump_mass(near) + math.log(times) + 1e-9)
     steps = _Steps(whole.bulk(near), whole.jumps(near), times, log_mass)

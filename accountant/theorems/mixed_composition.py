@@ -55,20 +55,24 @@ def compose_guarantees(*guarantees: Profile) -> Profile:
     return _lower(more).enclosing(_compose(less, lower=False))
 
 
-def compose_opposed(guarantee: Profile) -> Profile:
+def compose_opposed(removed: Profile, added: Profile) -> Profile:
     """Return the guarantee of two mechanisms together if the input of one loses a record and the other's gains one.
 
-    Each of the two mechanisms has the given ``guarantee``.
+    ``removed`` and ``added`` are the guarantees of the two mechanisms for one record less and one record more.
 
-    >>> compose_opposed(GaussianDP(3)).delta("0.5").upper == compose_gaussian(*[GaussianDP(3)] * 2).delta("0.5").upper
+    >>> compose_opposed(GaussianDP(3), GaussianDP(4)).delta("0.5").upper == GaussianDP(5).delta("0.5").upper
     True
     """
-    more, less = _ends(guarantee)
+    (more, less), (other_more, other_less) = _ends(removed), _ends(added)
     own = _OWN_THEOREMS.get(type(less))
-    if own is not None and type(more) is type(less):
-        return own(more, more).enclosing(own(less, less))
-    sides = _sides(less, lower=False) or _surrogate(less)
-    return Enclosed(more, PrivacyLoss([[*sides[0], *sides[-1]]]))
+    if own is not None and {type(more), type(other_more), type(other_less)} == {type(less)}:
+        return own(more, other_more).enclosing(own(less, other_less))
+    first, second = (_sides(one, lower=False) or _surrogate(one) for one in (less, other_less))
+    whole = PrivacyLoss([[*first[0], *second[-1]]])
+    known = [_sides(one, lower=True) for one in (more, other_more)]
+    if known[0] is None or known[1] is None:
+        return WorstOf((more, other_more)).enclosing(whole)
+    return PrivacyLoss([[*known[0][0], *known[1][-1]]]).enclosing(whole)
 
 
 def _lower(guarantees: Sequence[Profile]) -> Profile:

@@ -14,11 +14,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpproof.audits.training.dp_sgd import one_thread
 from dpproof.audits.training.opacus import quiet
@@ -45,15 +45,14 @@ class Released:
 
     pair: PrivatePair
 
-    def sample(self, data: bool, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the numbers ``(n,)`` of `n` trainings on the first dataset if ``data`` is True, else on the second.
+    def __call__(self, data: bool, rng: np.random.Generator) -> float:
+        """Return the number of one training on the first dataset if ``data`` is True, else on the second.
 
         Raises:
             ModuleNotFoundError: Opacus is not installed.
         """
-        run = RUNS[type(self.pair)]
         with one_thread(), quiet():
-            return np.array([run(self.pair, data, int(rng.integers(1 << 62))) for _ in range(n)])
+            return RUNS[type(self.pair)](self.pair, data, int(rng.integers(1 << 62)))
 
 
 class _Training:
@@ -76,7 +75,7 @@ class _Training:
 
         bits, *seeds = (int(one) for one in np.random.SeedSequence(seed).generate_state(3, np.uint64) >> 1)
         draws, noise = (torch.Generator().manual_seed(one) for one in seeds)
-        torch.manual_seed(bits)  # random batches take their bits from the global generator
+        torch.default_generator.manual_seed(bits)  # of random batches
         self.model = torch.nn.Linear(inputs.shape[1], outputs, bias=False)
         torch.nn.init.zeros_(self.model.weight)
         data = torch.utils.data.TensorDataset(inputs, labels)
@@ -90,22 +89,8 @@ class _Training:
         )
 
     def batches(self, steps: int) -> Iterator[Any]:
-        """Generate the batches of this many steps."""
-        taken = 0
-        while taken < steps:
-            for batch in self.loader:
-                if taken < steps:
-                    taken += 1
-                    yield batch
-
-    def batch_after_records(self) -> Any:
-        """Return the first batch after one that was not empty. Opacus learns the shape of records from that one."""
-        learnt = False
-        while True:
-            for batch in self.loader:
-                if learnt:
-                    return batch
-                learnt = self.loader.collate_fn.first_batch is not None
+        """Return the batches of this many steps."""
+        return islice(chain.from_iterable(repeat(self.loader)), steps)
 
     def step(self, batch: Any, loss: Loss) -> Any:
         """Take one step of SGD at learning rate 1, and return the change of the weights."""
@@ -202,7 +187,7 @@ def _random_batch(pair: RandomBatch, first: bool, seed: int) -> float:
         loss_reduction="sum",
         rand_on_empty=True,
     )
-    return -float(made.step(made.batch_after_records(), _total))
+    return -sum(float(made.step(batch, _total)) for batch in made.batches(pair.steps))
 
 
 def _sample_rate(pair: SampleRate, first: bool, seed: int) -> float:

@@ -26,14 +26,7 @@ from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.accountant.numbers.binomial import lower_tail
 from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import arb_of, exact
-from dpproof.audits.training.private_pair import (
-    DELTA,
-    Masses,
-    PrivatePair,
-    average,
-    middle_of,
-    narrower,
-)
+from dpproof.audits.training.private_pair import DELTA, Masses, PrivatePair, average, middle_of, narrower
 
 _CLIP = Fraction(1_000_000, 1_000_001)
 """Length of a clipped gradient of length 1 at clipping norm 1: Opacus divides by the length plus 1e-6."""
@@ -71,7 +64,7 @@ class DatasetSize(PrivatePair):
         steps: the number of steps, whose updates are all observed.
 
     Raises:
-        ValueError: a number is too small.
+        ValueError: a number is too small, or Opacus divides by 0.
     """
 
     kind = "dataset size"
@@ -90,6 +83,8 @@ class DatasetSize(PrivatePair):
     def __post_init__(self) -> None:
         for name, least in (("records", 2), ("batch_size", 1), ("weights", 1), ("steps", 1)):
             whole(getattr(self, name), name, least)
+        if 0 in self.divisors:
+            raise ValueError(f"records ({self.records}) give the divisor 0. Use a larger batch_size.")
 
     @property
     def claim(self) -> DPSGDParameters:
@@ -228,29 +223,37 @@ class RandomBatch(PrivatePair):
     """With ``rand_on_empty=True`` an empty batch is replaced by a record of random bits, whose gradient is added.
 
     The loss is the sum of the outputs of a linear model with one weight. So the gradient of a record is its input. The
-    three records have input 0, and the additional record has input -1. Clipping norm 1, batch size 2. The pair is about
-    a step after a batch with records: before it, Opacus cannot make a random record. The accountants claim that
-    each step, given all earlier ones, has the guarantee of one step.
+    three records have input 0, and the additional record has input -1. Clipping norm 1, batch size 2. Before the first
+    batch with records Opacus cannot make a random record, and empty batches stay empty. The masses take this into
+    account. Every step is accounted for.
 
     Args:
         noise_multiplier: the standard deviation of the noise over the clipping norm.
-        most: the event is that the noisy sum is at most this number.
+        steps: the number of steps, whose noisy sums are all observed.
+        most: the event is that the noisy sums add up to at most this number.
+
+    Raises:
+        ValueError: ``steps`` is below 1.
     """
 
     kind = "random batch"
     setting = 'rand_on_empty=True, loss_reduction="sum" in the engine'
     first = "three records with gradient 0, and one record with gradient -1"
     second = "three records with gradient 0"
-    released = "the noisy sum"
+    released = "the noisy sums of all steps, added up,"
     small = True
 
-    noise_multiplier: float = 2.0
-    most: float = -8.0
+    noise_multiplier: float = 10.0
+    steps: int = 200
+    most: float = -594.0
+
+    def __post_init__(self) -> None:
+        whole(self.steps, "steps", 1)
 
     @property
     def claim(self) -> DPSGDParameters:
         """See `PrivatePair.claim`."""
-        return DPSGDParameters(0.5, self.noise_multiplier, 1)
+        return DPSGDParameters(0.5, self.noise_multiplier, self.steps)
 
     @property
     def threshold(self) -> Fraction:
@@ -258,15 +261,31 @@ class RandomBatch(PrivatePair):
         return exact(self.most)
 
     def masses(self) -> Masses:
-        """See `PrivatePair.masses`. Of the random inputs, which are 0 or 1, one half are 1."""
-        noise, most = arb_of(exact(self.noise_multiplier)), arb_of(self.threshold)
+        """See `PrivatePair.masses`."""
+        return self._below(_gradient_sum(self.steps, 4)), self._below(_gradient_sum(self.steps, 3))
 
-        def below(mean: Fraction) -> flint.arb:
-            return normal_tail((arb_of(mean) - most) / noise)
+    def _below(self, law: flint.fmpq_poly) -> flint.arb:
+        """Return the probability of the event, given the law of the sum of all gradients."""
+        noise = arb_of(exact(self.noise_multiplier)) * flint.arb(self.steps).sqrt()
+        ends = (_CLIP * (place - self.steps) - self.threshold for place in range(law.degree() + 1))
+        tails = (normal_tail(arb_of(end) / noise) for end in ends)
+        masses = (flint.arb(chance) * tail for chance, tail in zip(law.coeffs(), tails, strict=True))
+        return sum(masses, flint.arb(0))
 
-        drawn = arb_of(Fraction(1, 2 * 2**3))  # no record is in the batch, and the random input is 1
-        absent = (1 - drawn) * below(Fraction(0)) + drawn * below(_CLIP)
-        return (absent + below(-_CLIP)) / 2, absent
+
+def _gradient_sum(steps: int, records: int) -> flint.fmpq_poly:
+    """Return the law of the sum of all gradients of `RandomBatch`: the coefficient of x^j is the chance of j - steps.
+
+    Of the random inputs, which are 0 or 1, one half are 1. With 4 records, one has gradient -1. ``full`` is the law
+    of a batch with records, times its chance.
+    """
+    empty, taken = flint.fmpq(1, 2**records), flint.fmpq(records - 3, 2)
+    full = flint.fmpq_poly([taken, 1 - empty - taken])
+    after = full + flint.fmpq_poly([0, empty / 2, empty / 2])  # the law of a batch after one with records
+    learnt, not_yet = flint.fmpq_poly([0]), flint.fmpq_poly([1])
+    for _ in range(steps):
+        learnt, not_yet = learnt * after + not_yet * full, not_yet * flint.fmpq_poly([0, empty])
+    return learnt + not_yet
 
 
 @dataclass(frozen=True)

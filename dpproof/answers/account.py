@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dpproof.accountant.asking import result_of
 from dpproof.accountant.claims.accountant import Accountant, check_run
@@ -20,6 +20,9 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, Written, exact
 from dpproof.answers.verify import results
 from dpproof.proofs_check.verdict import Result
+
+if TYPE_CHECKING:
+    from dpproof.accountant.checking import Certificate
 
 Ask = Callable[[Profile], Bound]
 Quantity = Literal["epsilon", "delta"]
@@ -67,6 +70,8 @@ class Account:
     published: Published | None = None
     printed: Mapping[str, object] | None = None
     """What the paper prints for the same target, on data that it specifies."""
+    checked: Certificate | None = None
+    """What a second route says about the answer; None if nobody asked."""
 
     @property
     def asked(self) -> Quantity:
@@ -109,10 +114,12 @@ def account(
     delta: Number | None = None,
     epsilon: Number | None = None,
     parallel: bool = False,
+    check: bool = False,
 ) -> Account:
     """Return the certified epsilon at ``delta``, or delta at ``epsilon``, with the published values.
 
     With ``parallel`` the mechanism runs once on each of several disjoint groups of records, as for `dpproof.account`.
+    With ``check`` a second route computes the same number.
 
     Raises:
         ValueError: unless exactly one of ``delta`` and ``epsilon`` is given.
@@ -146,6 +153,7 @@ def account(
         released=released,
         published=beside,
         printed=printed,
+        checked=found.check(delta=delta, epsilon=epsilon) if check else None,
     )
 
 

@@ -64,6 +64,7 @@ def account(found: Account) -> Json:
             "sensitivity": _sensitivity(found.result),
             **_printed(found.printed),
             "arithmetic_assumptions": listed(found.arithmetic),
+            **({} if found.checked is None else {"check": found.checked.as_json()}),
         }
     )
 

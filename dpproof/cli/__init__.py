@@ -25,6 +25,7 @@ __all__ = ["app", "main"]
 VERBS: Mapping[str, tuple[str, str]] = {
     "account": ("account", "Certified epsilon or delta, beside the published one."),
     "calibrate": ("account", "The smallest noise that meets a target, and why."),
+    "simulate": ("simulate", "Epsilon of private training by simulation, with a stated confidence."),
     "verify": ("verify", "Re-check the certificates and print the verdicts."),
     "audit": ("audit", "Run an implementation on neighbouring data and look for a violation of its claim."),
     "check": ("check", "Account, verify and audit, and write one self-contained report."),

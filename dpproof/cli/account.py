@@ -23,6 +23,7 @@ from dpproof.cli.options import ADJACENCY, JSON, PATH, VERBOSE, check_file, comm
 from dpproof.first_answer import sizes
 
 PARALLEL = "The mechanism runs on each of several disjoint groups, and a record alone decides its group."
+CHECK = "Compute the answer again by a second, slower route. Exit code 3 if this does not confirm it."
 DRAWN = (".svg", ".png", ".html")
 PLOT = click.option(
     "--plot", type=PATH, help=f"Draw privacy profile and trade-off: a file that ends in {', '.join(DRAWN)}."
@@ -33,6 +34,7 @@ PLOT = click.option(
 @click.option("--delta", help="Answer with epsilon at this delta.")
 @click.option("--epsilon", help="Answer with delta at this epsilon.")
 @click.option("--parallel", is_flag=True, help=PARALLEL)
+@click.option("--check", is_flag=True, help=CHECK)
 @PLOT
 @VERBOSE
 @JSON
@@ -43,16 +45,20 @@ def _account(
     delta: str | None,
     epsilon: str | None,
     parallel: bool,
+    check: bool,
     plot: Path | None,
     verbose: bool,
     json: bool,
 ) -> None:
     check_file("plot", plot, DRAWN)
     relation = accountant.relation(adjacency)
-    found = certified(accountant, parameters, relation, delta=delta, epsilon=epsilon, parallel=parallel)
+    found = certified(
+        accountant, parameters, relation, delta=delta, epsilon=epsilon, parallel=parallel, check=check
+    )
     _draw(plot, accountant, parameters, relation)
     show.answer(as_json.account(found), json, lambda console: show.account(found, console, verbose))
-    raise Exit(0 if found.rests is not None and found.rests.verdict.stands else 3)
+    confirmed = found.checked is None or found.checked.confirmed
+    raise Exit(0 if found.rests is not None and found.rests.verdict.stands and confirmed else 3)
 
 
 @click.option("--target-epsilon", help="The epsilon to meet, at --delta.")

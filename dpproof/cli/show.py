@@ -62,6 +62,8 @@ def account(found: Account, console: Console, verbose: bool = False) -> None:
             "what is released, itself", at_least(found.released.lower), at_most(found.released.upper)
         )
     print_table(rows, console)
+    if found.checked is not None:
+        console.print(f"check: {escape(found.checked.words)}", highlight=False, soft_wrap=True)
     if found.printed is not None:
         _printed(found.printed, console)
     _notes(found.result.notes, console)

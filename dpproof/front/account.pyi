@@ -57,6 +57,72 @@ def account(
 ) -> PrivacyResult: ...
 @overload
 def account(
+    mechanism: Literal["cyclic-sgd"],
+    *,
+    sampling_rate: Number,
+    noise_multiplier: Number,
+    steps: int,
+    groups: int,
+    column_norm: Number = ...,
+    adjacency: Adjacency | str,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
+    mechanism: Literal["allocated-sgd"],
+    *,
+    noise_multiplier: Number,
+    steps: int,
+    epochs: int = ...,
+    chosen: int = ...,
+    fresh: bool = ...,
+    bands: int = ...,
+    column_norm: Number = ...,
+    adjacency: Adjacency | str,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
+    mechanism: Literal["truncated-sgd"],
+    *,
+    sampling_rate: Number,
+    noise_multiplier: Number,
+    steps: int,
+    largest_batch: int,
+    largest_dataset: int,
+    adjacency: Adjacency | str,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
+    mechanism: Literal["fixed-batch-sgd"],
+    *,
+    noise_multiplier: Number,
+    steps: int,
+    batch: int,
+    dataset: int,
+    replacement: bool = ...,
+    adjacency: Adjacency | str,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
+    mechanism: Literal["shuffled-sgd"],
+    *,
+    noise_multiplier: Number,
+    steps: int,
+    epochs: int = ...,
+    fresh: bool = ...,
+    adjacency: Adjacency | str,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
     mechanism: Literal["geometric"],
     *,
     scale: Number,
@@ -200,6 +266,33 @@ def account(
     sensitivity: Number | None = ...,
     query: str | None = ...,
     adjacency: Adjacency | str | None = ...,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
+    mechanism: Literal["private-selection"],
+    *,
+    base_epsilon: Number,
+    mean_runs: Number,
+    base_delta: Number = ...,
+    shape: Number = ...,
+    poisson: bool = ...,
+    adjacency: Adjacency | str | None = ...,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
+    mechanism: Literal["tuned-dp-sgd"],
+    *,
+    sampling_rate: Number,
+    noise_multiplier: Number,
+    steps: int,
+    mean_runs: Number,
+    shape: Number = ...,
+    poisson: bool = ...,
+    adjacency: Adjacency | str,
     unit: str | None = ...,
     parallel: bool = ...,
 ) -> PrivacyResult: ...

@@ -65,6 +65,82 @@ def calibrate(
 ) -> Calibration: ...
 @overload
 def calibrate(
+    mechanism: Literal["cyclic-sgd"],
+    *,
+    sampling_rate: Number,
+    noise_multiplier: Number = ...,
+    steps: int,
+    groups: int,
+    column_norm: Number = ...,
+    adjacency: Adjacency | str,
+    target_epsilon: Number | None = ...,
+    target_delta: Number = ...,
+    target_advantage: Number | None = ...,
+    target_tpr: tuple[Number, Number] | None = ...,
+) -> Calibration: ...
+@overload
+def calibrate(
+    mechanism: Literal["allocated-sgd"],
+    *,
+    noise_multiplier: Number = ...,
+    steps: int,
+    epochs: int = ...,
+    chosen: int = ...,
+    fresh: bool = ...,
+    bands: int = ...,
+    column_norm: Number = ...,
+    adjacency: Adjacency | str,
+    target_epsilon: Number | None = ...,
+    target_delta: Number = ...,
+    target_advantage: Number | None = ...,
+    target_tpr: tuple[Number, Number] | None = ...,
+) -> Calibration: ...
+@overload
+def calibrate(
+    mechanism: Literal["truncated-sgd"],
+    *,
+    sampling_rate: Number,
+    noise_multiplier: Number = ...,
+    steps: int,
+    largest_batch: int,
+    largest_dataset: int,
+    adjacency: Adjacency | str,
+    target_epsilon: Number | None = ...,
+    target_delta: Number = ...,
+    target_advantage: Number | None = ...,
+    target_tpr: tuple[Number, Number] | None = ...,
+) -> Calibration: ...
+@overload
+def calibrate(
+    mechanism: Literal["fixed-batch-sgd"],
+    *,
+    noise_multiplier: Number = ...,
+    steps: int,
+    batch: int,
+    dataset: int,
+    replacement: bool = ...,
+    adjacency: Adjacency | str,
+    target_epsilon: Number | None = ...,
+    target_delta: Number = ...,
+    target_advantage: Number | None = ...,
+    target_tpr: tuple[Number, Number] | None = ...,
+) -> Calibration: ...
+@overload
+def calibrate(
+    mechanism: Literal["shuffled-sgd"],
+    *,
+    noise_multiplier: Number = ...,
+    steps: int,
+    epochs: int = ...,
+    fresh: bool = ...,
+    adjacency: Adjacency | str,
+    target_epsilon: Number | None = ...,
+    target_delta: Number = ...,
+    target_advantage: Number | None = ...,
+    target_tpr: tuple[Number, Number] | None = ...,
+) -> Calibration: ...
+@overload
+def calibrate(
     mechanism: Literal["geometric"],
     *,
     scale: Number = ...,
@@ -228,6 +304,37 @@ def calibrate(
     sensitivity: Number | None = ...,
     query: str | None = ...,
     adjacency: Adjacency | str | None = ...,
+    target_epsilon: Number | None = ...,
+    target_delta: Number = ...,
+    target_advantage: Number | None = ...,
+    target_tpr: tuple[Number, Number] | None = ...,
+) -> Calibration: ...
+@overload
+def calibrate(
+    mechanism: Literal["private-selection"],
+    *,
+    base_epsilon: Number = ...,
+    mean_runs: Number,
+    base_delta: Number = ...,
+    shape: Number = ...,
+    poisson: bool = ...,
+    adjacency: Adjacency | str | None = ...,
+    target_epsilon: Number | None = ...,
+    target_delta: Number = ...,
+    target_advantage: Number | None = ...,
+    target_tpr: tuple[Number, Number] | None = ...,
+) -> Calibration: ...
+@overload
+def calibrate(
+    mechanism: Literal["tuned-dp-sgd"],
+    *,
+    sampling_rate: Number,
+    noise_multiplier: Number = ...,
+    steps: int,
+    mean_runs: Number,
+    shape: Number = ...,
+    poisson: bool = ...,
+    adjacency: Adjacency | str,
     target_epsilon: Number | None = ...,
     target_delta: Number = ...,
     target_advantage: Number | None = ...,

@@ -20,7 +20,7 @@ from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.pairs.gaussian_moments import SubsampledGaussianCharacteristic as Loss
 from dpproof.accountant.pairs.phases import decay, layers, phases_minus_one
-from dpproof.accountant.pairs.sampled_loss import log_ratio
+from dpproof.accountant.pairs.sampled_loss import Change, log_ratio
 from dpproof.accountant.privacy_loss.by_inversion import delta_by_inversion, epsilon_by_inversion
 from dpproof.accountant.privacy_loss.saddle import Inapplicable
 from dpproof.accountant.shuffling.counters import certain_mass
@@ -32,14 +32,17 @@ TILTS = st.integers(1, 400).map(lambda n: n / 32)
 
 def moment(loss, c, t):
     """M(c + i t) by Arb's rigorous integration, on a range whose remainder is below 1e-40."""
-    s = 1 + flint.acb(c, t) if loss.removes else -flint.acb(c, t)
+    up, down = loss.change.in_p * (1 + flint.acb(c, t)), loss.change.in_q * flint.acb(c, t)
     sigma, rate = flint.acb(loss.noise_multiplier), flint.acb(loss.rate)
 
-    def integrand(y, _):
-        ratio = 1 - rate + rate * (y / sigma - 1 / (2 * sigma * sigma)).exp()
-        return (-y * y / 2 + s * ratio.log()).exp() / (2 * flint.acb.pi()).sqrt()
+    def log_ratio_at(y):
+        return (1 - rate + rate * (y / sigma - 1 / (2 * sigma * sigma)).exp()).log()
 
-    reach = 15 + (1 + c) / loss.noise_multiplier
+    def integrand(y, _):
+        exponent = -y * y / 2 + up * log_ratio_at(y) - down * log_ratio_at(-y)
+        return exponent.exp() / (2 * flint.acb.pi()).sqrt()
+
+    reach = 15 + (1 + 2 * c) / loss.noise_multiplier
     with precision(140):
         return flint.acb.integral(integrand, -reach, reach)
 
@@ -53,9 +56,9 @@ def answered(loss, c, step, count):
 
 
 @settings(max_examples=30, deadline=None)
-@given(RATES, SIGMAS, TILTS, st.booleans())
-def test_log_mgf_is_within_its_error(rate, sigma, c, removes):
-    loss = Loss(rate, sigma, removes)
+@given(RATES, SIGMAS, TILTS, st.sampled_from(Change))
+def test_log_mgf_is_within_its_error(rate, sigma, c, change):
+    loss = Loss(rate, sigma, change)
     found = loss.tilted(c)
     with precision(140):
         exact = moment(loss, c, 0).real.log()
@@ -64,9 +67,9 @@ def test_log_mgf_is_within_its_error(rate, sigma, c, removes):
 
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
-@given(RATES, SIGMAS, TILTS, st.booleans(), st.integers(1, 40))
-def test_characteristic_function_is_within_its_error(rate, sigma, c, removes, place):
-    loss = Loss(rate, sigma, removes)
+@given(RATES, SIGMAS, TILTS, st.sampled_from(Change), st.integers(1, 40))
+def test_characteristic_function_is_within_its_error(rate, sigma, c, change, place):
+    loss = Loss(rate, sigma, change)
     step = 2.0 ** math.floor(math.log2(0.3 / math.sqrt(loss.tilted(c).variance + 1e-300)))
     values, errors = answered(loss, c, step, 41)
     with precision(140):
@@ -105,9 +108,9 @@ def test_phases_are_within_their_errors():
 
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
-@given(RATES, SIGMAS, TILTS, st.booleans(), st.floats(0.2, 60), st.floats(1, 5))
-def test_decay_bounds_the_characteristic_function_beyond(rate, sigma, c, removes, t, further):
-    loss = Loss(rate, sigma, removes)
+@given(RATES, SIGMAS, TILTS, st.sampled_from(Change), st.floats(0.2, 60), st.floats(1, 5))
+def test_decay_bounds_the_characteristic_function_beyond(rate, sigma, c, change, t, further):
+    loss = Loss(rate, sigma, change)
     tilted = loss.tilted(c)
     t /= math.sqrt(tilted.variance + 1e-300)
     weights, widths = tilted.uniform()
@@ -139,7 +142,7 @@ def test_layers_of_a_triangle_stay_below_it():
 )
 def test_gaussian_compositions_enclose_the_closed_form(mu, count, log_delta):
     delta = Fraction(math.exp(log_delta))
-    low, high = epsilon_by_inversion([(Loss(1.0, math.sqrt(count) / mu, True), count)], delta)
+    low, high = epsilon_by_inversion([(Loss(1.0, math.sqrt(count) / mu, Change.REMOVED), count)], delta)
     own = count / Fraction(math.sqrt(count) / mu) ** 2  # mu^2, exactly
     assert high - low <= 1e-8 * high + 1e-12
     with precision(200):
@@ -166,16 +169,22 @@ def test_gaussian_compositions_enclose_the_closed_form(mu, count, log_delta):
     ],
 )
 def test_reference_values(rate, sigma, count, delta, expected):
-    low, high = epsilon_by_inversion([(Loss(rate, sigma, True), count)], Fraction(delta))
+    low, high = epsilon_by_inversion([(Loss(rate, sigma, Change.REMOVED), count)], Fraction(delta))
     assert high - low <= 1e-5 * expected if count > 10**9 else high - low <= 1e-9 * expected
     assert low - 1e-6 * expected <= expected <= high + 1e-6 * expected
 
 
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
-@given(st.floats(0.001, 1.0), st.floats(0.6, 5.0), st.integers(200, 10**6), st.floats(0, 20), st.booleans())
-def test_delta_and_epsilon_are_inverse(rate, sigma, count, epsilon, removes):
-    parts = [(Loss(rate, sigma, removes), count)]
+@given(
+    st.floats(0.001, 1.0),
+    st.floats(0.6, 5.0),
+    st.integers(200, 10**6),
+    st.floats(0, 20),
+    st.sampled_from(Change),
+)
+def test_delta_and_epsilon_are_inverse(rate, sigma, count, epsilon, change):
+    parts = [(Loss(rate, sigma, change), count)]
     try:
         low, high = delta_by_inversion(parts, Fraction(epsilon))
         if not 1e-280 < low <= high < 0.99:
@@ -187,13 +196,13 @@ def test_delta_and_epsilon_are_inverse(rate, sigma, count, epsilon, removes):
 
 
 def test_parts_multiply_in_any_grouping():
-    whole = epsilon_by_inversion([(Loss(0.02, 1.0, True), 3000)], Fraction("1e-9"))
-    split = epsilon_by_inversion([(Loss(0.02, 1.0, True), 1000)] * 3, Fraction("1e-9"))
+    whole = epsilon_by_inversion([(Loss(0.02, 1.0, Change.REMOVED), 3000)], Fraction("1e-9"))
+    split = epsilon_by_inversion([(Loss(0.02, 1.0, Change.REMOVED), 1000)] * 3, Fraction("1e-9"))
     assert max(whole[0], split[0]) <= min(whole[1], split[1])
 
 
 def test_a_single_composition_encloses_the_closed_form():
-    low, high = epsilon_by_inversion([(Loss(1.0, 1.0, True), 1)], Fraction("1e-6"))
+    low, high = epsilon_by_inversion([(Loss(1.0, 1.0, Change.REMOVED), 1)], Fraction("1e-6"))
     with precision(200):
         ends = [gaussian_delta(Fraction(1), Fraction(end)) for end in (low, high)]
         assert ends[0] > arb_of(Fraction("1e-6")) >= ends[1]

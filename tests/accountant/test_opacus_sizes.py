@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
@@ -57,6 +58,54 @@ def test_a_full_batch_covers_all_sums_of_all_neighbours(noise, records):
     assert worst <= guarantee.delta(0.5).upper * (1 + 1e-6)
     assert worst > 0.9 * guarantee.delta(0.5).lower
     assert worst > 2 * GaussianDP(1 / noise).delta(0.5).upper  # what Opacus reports
+
+
+def _between_roots(mean, p, q, epsilon):
+    """Delta of N(mean, p^2) and N(0, q^2): the loss is a parabola, so it exceeds epsilon on one side of two roots."""
+    bend, slope = (q**-2 - p**-2) / 2, mean / p**2
+    start = mpmath.log(q / p) - mean**2 / (2 * p**2) - epsilon
+    root = slope**2 - 4 * bend * start
+    if root <= 0:
+        return mpmath.mpf(0)
+    ends = sorted((-slope + side * mpmath.sqrt(root)) / (2 * bend) for side in (-1, 1))
+    inside = [
+        mpmath.erfc((ends[0] - at) / (mpmath.sqrt(2) * scale)) / 2
+        - mpmath.erfc((ends[1] - at) / (mpmath.sqrt(2) * scale)) / 2
+        for at, scale in ((mean, p), (0, q))
+    ]
+    sign = 1 if bend < 0 else -1
+    rest = 0 if bend < 0 else 1 - mpmath.exp(epsilon)
+    return rest + sign * (inside[0] - mpmath.exp(epsilon) * inside[1])
+
+
+@rows(
+    "noise, records, epsilon",
+    [
+        ("0.5", 1, 50),
+        (1, 1, 1_000),
+        (10, 1, 1),
+        ("1e8", 1, 5),
+        ("1e8", 2, 50),
+        (10, 3, 1),
+        ("1e8", 1_000, "0.1"),
+    ],
+)
+def test_both_ends_of_a_full_batch_enclose_its_exact_value(noise, records, epsilon):
+    """The log ratio is no double. Rounded up only, it moved the lower ends above the exact value."""
+    found = full_batch(noise, records, 1).delta(epsilon)
+    with mpmath.workdps(1_000):
+        shift, wide, point = 2 / mpmath.mpf(noise), mpmath.mpf(records + 1) / records, mpmath.mpf(epsilon)
+        exact = max(
+            _between_roots(shift, p, q, point) for p, q in ((wide, mpmath.mpf(1)), (mpmath.mpf(1), wide))
+        )
+        assert found.lower <= exact <= found.upper
+        assert found.upper <= found.lower * (1 + 1e-12)
+
+
+def test_a_refused_number_of_weights_is_named():
+    for refused in (lambda: full_batch(1, 3, 2_000_000), lambda: Step(10, 5, 2_000_000, 2.0)):
+        with pytest.raises(ValueError, match=r"weights \(2000000\) must be an integer in \[1, 10\^6\]"):
+            refused()
 
 
 def test_steps_compose_and_one_step_is_above_its_exact_value():

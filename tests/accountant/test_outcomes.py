@@ -321,7 +321,7 @@ def test_a_grid_whose_numbers_overflow_gives_way_to_the_list(failure, monkeypatc
         return failure
 
     monkeypatch.setattr(notion, "delta_by_grid", broken)
-    monkeypatch.setattr(notion, "coarse_delta", _inapplicable)
+    monkeypatch.setattr(notion.Coarse, "of", _inapplicable)
     listed = composed(3000, RandomisedResponse(3, 3)).delta(7600)  # 6,001 outcomes
     assert 0 < listed.lower <= listed.upper < 1
     assert listed.relative_width <= 1e-15

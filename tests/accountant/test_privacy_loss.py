@@ -23,7 +23,7 @@ from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.subsampled import visible_coin
 from dpproof.accountant.pairs.unequal_gaussians import SphericalGaussians
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, profile
-from dpproof.accountant.privacy_loss.chernoff import coarse_delta, coarse_epsilon
+from dpproof.accountant.privacy_loss.chernoff import Coarse
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.rl.rlsvi import rlsvi as log_sums
 from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
@@ -135,11 +135,10 @@ def test_identical_neighbours_reveal_nothing():
 
 def test_coarse_ends_enclose_the_fine_ones():
     pair, count = SubsampledGaussian(0.01, 1.0), 1000
-    parts = [(pair.characteristic(), count)]
-    fine = PrivacyLoss([[(pair, count)]])
-    low, high = coarse_epsilon([(pair, count)], parts, Fraction(1, 10**6))
+    coarse, fine = Coarse.of([(pair, count)]), PrivacyLoss([[(pair, count)]])
+    low, high = coarse.epsilon(Fraction(1, 10**6))
     assert low <= fine.epsilon("1e-6").lower <= fine.epsilon("1e-6").upper <= high < 2.7
-    low, high = coarse_delta([(pair, count)], parts, Fraction(2))
+    low, high = coarse.delta(Fraction(2))
     assert low <= fine.delta(2).lower <= fine.delta(2).upper <= high < 1e-4
 
 

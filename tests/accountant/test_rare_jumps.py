@@ -3,7 +3,6 @@
 import contextlib
 import math
 from fractions import Fraction
-from itertools import pairwise
 
 import flint
 import mpmath
@@ -14,48 +13,33 @@ from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.numbers.normal import log_upper_tail
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.gaussian_moments import SubsampledGaussianCharacteristic as Loss
-from dpproof.accountant.pairs.sampled_loss import SoftCut
+from dpproof.accountant.pairs.sampled_loss import Change, SoftCut
 from dpproof.accountant.privacy_loss.by_inversion import epsilon_by_inversion
 from dpproof.accountant.privacy_loss.jump_outlook import Outlook
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.rare_jumps import _on_two_lines, _Steps
 from dpproof.accountant.privacy_loss.saddle import Inapplicable
+from tests.quadrature import integral, loss_of
 from tests.rows import rows
 
-LOSSES = [  # rate, sigma, c, cuts
-    (1e-5, 0.6, 5.0, [(12.0, 0.125)]),
-    (1e-5, 0.6, 7.0, [(12.0, 0.125), (7.0, 0.25)]),
-    (9.45e-7, 2.79, 575.0, [(21.5, 0.125), (6.0, 0.25)]),
-    (0.1, 1.5, 3.0, [(9.0, 0.25)]),
-    (1e-3, 0.15, 0.3, [(19.0, 0.125), (13.0, 0.5)]),
-    (3e-8, 40.0, 1e7, [(14.0, 0.02)]),
+LOW = (12.0, 0.125, False, True)  # a cut of outputs below -12
+LOSSES = [  # change, rate, sigma, c, cuts
+    (Change.REMOVED, 1e-5, 0.6, 5.0, [(12.0, 0.125)]),
+    (Change.REMOVED, 1e-5, 0.6, 7.0, [(12.0, 0.125), (7.0, 0.25)]),
+    (Change.REMOVED, 9.45e-7, 2.79, 575.0, [(21.5, 0.125), (6.0, 0.25)]),
+    (Change.REMOVED, 0.1, 1.5, 3.0, [(9.0, 0.25)]),
+    (Change.REMOVED, 1e-3, 0.15, 0.3, [(19.0, 0.125), (13.0, 0.5)]),
+    (Change.REMOVED, 3e-8, 40.0, 1e7, [(14.0, 0.02)]),
+    (Change.REPLACED, 1e-5, 0.6, 5.0, [(12.0, 0.125), LOW, (7.0, 0.25)]),
+    (Change.REPLACED, 3e-8, 40.0, 1e7, [(14.0, 0.02), (14.0, 0.02, False, True)]),
+    (Change.REPLACED, 0.1, 1.5, 3.0, [(9.0, 0.25), (8.0, 0.125, False, True)]),
 ]
-JUMPS = [  # rate, sigma, c, cuts, of which the last one keeps the jumps
-    (1e-4, 0.8, 5.0, [(11.5, 0.125), (6.5, 0.05, True)]),
-    (1e-5, 0.6, 3.0, [(12.0, 0.125), (7.0, 0.25, True)]),
-    (1e-6, 2.8, 20.0, [(15.0, 0.125), (6.0, 0.25, True)]),
-    (1e-3, 0.15, 0.3, [(19.0, 0.125), (13.0, 0.5, True)]),
+JUMPS = [  # change, rate, sigma, c, cuts, of which the last one keeps the jumps
+    (Change.REMOVED, 1e-4, 0.8, 5.0, [(11.5, 0.125), (6.5, 0.05, True)]),
+    (Change.REMOVED, 1e-6, 2.8, 20.0, [(15.0, 0.125), (6.0, 0.25, True)]),
+    (Change.REPLACED, 1e-5, 0.6, 3.0, [(12.0, 0.125), LOW, (7.0, 0.25, True)]),
+    (Change.REMOVED, 1e-3, 0.15, 0.3, [(19.0, 0.125), (13.0, 0.5, True)]),
 ]
-
-
-def loss_of(rate, sigma, cuts):
-    return Loss(rate, sigma, True, tuple(SoftCut(*cut) for cut in cuts))
-
-
-def integral(loss, s, jump=None):
-    """The integral of phi e^(s l), times the cuts' weights, by Arb; with ``jump``, times that cut's weight of jumps."""
-    sigma, rate, root = flint.acb(loss.noise_multiplier), flint.acb(loss.rate), flint.acb(2).sqrt()
-
-    def integrand(y, _):
-        ratio = 1 - rate + rate * (y / sigma - 1 / (2 * sigma * sigma)).exp()
-        value = (-y * y / 2 + s * ratio.log()).exp() / (2 * flint.acb.pi()).sqrt()
-        for cut in loss.cuts:
-            side = -1 if cut.keeps_jumps else 1
-            value *= (side * (y - cut.place) / cut.width / root).erfc() / 2
-        return value * ((jump.place - y) / jump.width / root).erfc() / 2 if jump else value
-
-    places = [-16, *range(-4, 44, 2)]
-    return sum((flint.acb.integral(integrand, a, b) for a, b in pairwise(places)), flint.acb(0))
 
 
 @rows("y", [-30.0, -2.5, -0.0, 0.0, 0.7, 5.0, 38.9, 41.0, 3000.0])
@@ -81,70 +65,72 @@ def test_logarithms_of_far_tails_are_between_the_ends_of_a_known_bracket(y):
         assert least - float(error[0]) <= float(value[0]) <= most + float(error[0])
 
 
-@rows(("rate", "sigma", "c", "cuts"), LOSSES + JUMPS)
-def test_the_mgf_of_a_part_is_within_its_error(rate, sigma, c, cuts):
-    loss = loss_of(rate, sigma, cuts)
+@rows(("change", "rate", "sigma", "c", "cuts"), LOSSES + JUMPS)
+def test_the_mgf_of_a_part_is_within_its_error(change, rate, sigma, c, cuts):
+    loss = loss_of(change, rate, sigma, cuts)
     found = loss.tilted(c)
     with precision(200):
-        exact = integral(loss, flint.acb(1 + c)).real.log()
+        exact = integral(loss, flint.acb(c)).real.log()
         assert abs(flint.arb(found.log_mgf) - exact) <= flint.arb(found.log_mgf_error)
     assert found.log_mgf_error <= 1e-10 * (1 + abs(found.log_mgf))
 
 
-@rows(("rate", "sigma", "c", "cuts"), LOSSES + JUMPS)
-def test_the_characteristic_function_of_a_part_is_within_its_error(rate, sigma, c, cuts):
-    loss = loss_of(rate, sigma, cuts)
+@rows(("change", "rate", "sigma", "c", "cuts"), LOSSES + JUMPS)
+def test_the_characteristic_function_of_a_part_is_within_its_error(change, rate, sigma, c, cuts):
+    loss = loss_of(change, rate, sigma, cuts)
     step = 2.0 ** math.floor(math.log2(c / 16))
     values, errors = loss.minus_one(c, step, 30)
     with precision(200):
         for place in (1, 11, 29):
-            exact = integral(loss, flint.acb(1 + c, place * step)) / integral(loss, flint.acb(1 + c)) - 1
+            exact = integral(loss, flint.acb(c, place * step)) / integral(loss, flint.acb(c)) - 1
             assert abs(flint.acb(complex(values[place])) - exact) <= flint.arb(float(errors[place]))
 
 
-@rows(("rate", "sigma", "c", "cuts"), LOSSES)
-def test_the_probability_of_a_jump_is_below_its_bound_and_close(rate, sigma, c, cuts):
-    loss = loss_of(rate, sigma, [])
-    for cut in loss_of(rate, sigma, cuts).cuts:
+@rows(("change", "rate", "sigma", "c", "cuts"), LOSSES)
+def test_the_probability_of_a_jump_is_below_its_bound_and_close(change, rate, sigma, c, cuts):
+    loss = loss_of(change, rate, sigma, [])
+    for cut in loss_of(change, rate, sigma, cuts).cuts:
         with precision(600):
-            exact = integral(loss, flint.acb(1), cut).real.log()
+            exact = integral(loss, flint.acb(0), cut).real.log()
             bound = flint.arb(loss.log_jump_mass(cut))
             assert exact <= bound
             assert bound - exact <= flint.arb(1e-9)
 
 
-@rows(("rate", "sigma", "c", "cuts"), JUMPS)
-def test_jumps_decay_at_least_as_proved(rate, sigma, c, cuts):
-    jumps, times = loss_of(rate, sigma, cuts), c * np.array([0.5, 3.0, 20.0])
+@rows(("change", "rate", "sigma", "c", "cuts"), JUMPS)
+def test_jumps_decay_at_least_as_proved(change, rate, sigma, c, cuts):
+    jumps, times = loss_of(change, rate, sigma, cuts), c * np.array([0.5, 3.0, 20.0])
     bounds = jumps.tilted(c).beyond(times)
     assert (np.diff(bounds) < 0).all()
     with precision(200):
-        whole = integral(jumps, flint.acb(1 + c)).real
+        whole = integral(jumps, flint.acb(c)).real
         for bound, time in zip(bounds, times, strict=True):
             for t in (time, 1.3 * time):
-                assert abs(integral(jumps, flint.acb(1 + c, t))) / whole <= flint.arb(float(bound)).exp()
+                assert abs(integral(jumps, flint.acb(c, t))) / whole <= flint.arb(float(bound)).exp()
 
 
-def steps_of(rate, sigma, cuts, times):
-    part, (*far, near) = loss_of(rate, sigma, []), [SoftCut(*cut[:2]) for cut in cuts]
+def steps_of(change, rate, sigma, cuts, times):
+    part, (*far, near) = (
+        loss_of(change, rate, sigma, []),
+        [SoftCut(*cut[:2], False, *cut[3:]) for cut in cuts],
+    )
     for cut in far:
         part = part.bulk(cut)
     return part, _Steps(part.bulk(near), part.jumps(near), times, 0.0)
 
 
 @rows("times", [1, 2, 1000, 10**6])
-@rows(("rate", "sigma", "c", "cuts"), JUMPS[:3])
-def test_outcomes_with_a_jump_have_the_mgf_of_all_outcomes_less_that_of_the_bulk(rate, sigma, c, cuts, times):
-    part, steps = steps_of(rate, sigma, cuts, times)
+@rows(("change", "rate", "sigma", "c", "cuts"), JUMPS[:3])
+def test_outcomes_with_a_jump_have_the_mgf_of_all_outcomes_less_that_of_the_bulk(
+    change, rate, sigma, c, cuts, times
+):
+    part, steps = steps_of(change, rate, sigma, cuts, times)
     line, step = steps.line(c), 2.0 ** math.floor(math.log2(c / 8))
     values, errors = steps.values(c, step, 40)
     with precision(400):
 
         def exact(t):
-            return (
-                integral(part, flint.acb(1 + c, t)) ** times
-                - integral(steps.bulk, flint.acb(1 + c, t)) ** times
-            )
+            return integral(part, flint.acb(c, t)) ** times - integral(steps.bulk, flint.acb(c, t)) ** times
 
         first = exact(0)
         assert abs(first.real.log() - line.log_mgf) <= flint.arb(line.log_mgf_error)
@@ -157,7 +143,7 @@ def test_outcomes_with_a_jump_have_the_mgf_of_all_outcomes_less_that_of_the_bulk
 
 def test_jumps_rarer_than_the_smallest_double_are_charged():
     """With one step the quotient is that of the jumps."""
-    base, cut = loss_of(1e-9, 1.0, []), SoftCut(37.75, 0.125)
+    base, cut = loss_of(Change.REMOVED, 1e-9, 1.0, []), SoftCut(37.75, 0.125)
     values, errors = _Steps(base.bulk(cut), base.jumps(cut), 1, 0.0).values(0.05, 64.0, 12)
     found, inexact = base.jumps(cut).minus_one(0.05, 64.0, 12)
     assert (np.abs(np.exp(values) - (1 + found)) <= errors + inexact + 1e-15).all()
@@ -171,16 +157,16 @@ def test_losses_beyond_doubles_are_refused_or_bounded():
 
 
 @rows(
-    ("rate", "sigma", "steps", "epsilon"),
+    ("change", "rate", "sigma", "steps", "epsilon"),
     [
-        (1e-4, 0.8, 200_000, 0.6284661),
-        (1.0450822635495182e-06, 0.6255348246784423, 209487402, 0.2329854),
-        (5.76e-9, 0.775, 15, 0.036),
+        (Change.REPLACED, 1e-4, 0.8, 200_000, 0.95),
+        (Change.REMOVED, 1.0450822635495182e-06, 0.6255348246784423, 209487402, 0.2329854),
+        (Change.REMOVED, 5.76e-9, 0.775, 15, 0.036),
     ],
 )
-def test_every_cut_gives_the_same_delta(rate, sigma, steps, epsilon):
+def test_every_cut_gives_the_same_delta(change, rate, sigma, steps, epsilon):
     """The parts of delta differ from cut to cut, their sum must not."""
-    part = loss_of(rate, sigma, [])
+    part = loss_of(change, rate, sigma, [])
     outlook = Outlook(part, steps, 16.0)
     found = []
     for plan in outlook.plans(epsilon):
@@ -193,18 +179,23 @@ def test_every_cut_gives_the_same_delta(rate, sigma, steps, epsilon):
 
 
 @rows(
-    ("rate", "sigma", "removes", "c"),
-    [(0.05, 900.0, True, 1e5), (0.05, 900.0, False, 1e5), (1e-4, 30.0, False, 1e6), (0.3, 1.0, True, 4.0)],
+    ("rate", "sigma", "change", "c"),
+    [
+        (0.05, 900.0, Change.REMOVED, 1e5),
+        (0.05, 900.0, Change.ADDED, 1e5),
+        (1e-4, 30.0, Change.ADDED, 1e6),
+        (0.3, 1.0, Change.REMOVED, 4.0),
+        (0.05, 900.0, Change.REPLACED, 1e5),
+    ],
 )
-def test_the_second_bound_on_the_decay_holds(rate, sigma, removes, c):
-    loss = Loss(rate, sigma, removes)
+def test_the_second_bound_on_the_decay_holds(rate, sigma, change, c):
+    loss = Loss(rate, sigma, change)
     tilted = loss.tilted(c)
     times = np.array([1.0, 4.0, 10.0]) / math.sqrt(tilted.variance)
-    sign = 1 if removes else -1
     with precision(200):
-        whole = integral(loss, flint.acb(sign * c + (1 if removes else 0))).real
+        whole = integral(loss, flint.acb(c)).real
         for bound, time in zip(tilted.beyond(times), times, strict=True):
-            value = integral(loss, flint.acb(sign * c + (1 if removes else 0), sign * time))
+            value = integral(loss, flint.acb(c, time))
             assert abs(value) / whole <= flint.arb(float(bound)).exp()
     assert tilted.beyond(times)[-1] < -1
 

@@ -27,6 +27,23 @@ AGREE = {
     "local-counts": ("replace", COUNTS),
     "shuffled-count": ("replace", {"users": 50, "threshold": 120.0, "encoding": "bits"}),
     "dp-sgd": ("add-remove", {"sampling_rate": 0.3, "noise_multiplier": 1.0, "steps": 4}),
+    "cyclic-sgd": (
+        "add-remove",
+        {"sampling_rate": 0.5, "noise_multiplier": 1.0, "steps": 6, "groups": 2},
+    ),
+    "allocated-sgd": ("add-remove", {"noise_multiplier": 0.8, "steps": 4, "epochs": 2}),
+    "truncated-sgd": (
+        "add-remove",
+        {
+            "sampling_rate": 0.3,
+            "noise_multiplier": 1.0,
+            "steps": 4,
+            "largest_batch": 40,
+            "largest_dataset": 50,
+        },
+    ),
+    "fixed-batch-sgd": ("replace", {"noise_multiplier": 2.0, "steps": 4, "batch": 3, "dataset": 10}),
+    "shuffled-sgd": ("replace", {"noise_multiplier": 2.0, "steps": 4, "epochs": 2}, BUDGET, 8),
     "geometric": (ANY, {"scale": 2.0, "compositions": 2, "sensitivity": 1}),
     "discrete-gaussian": (ANY, {"sigma": 2.0, "compositions": 2, "sensitivity": 1}),
     "binomial": (ANY, {"trials": 100, "compositions": 2, "sensitivity": 1}),

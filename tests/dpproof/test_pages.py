@@ -12,7 +12,7 @@ import pytest
 from dpproof.proofs_check.registry import lookup, page_of, papers, statement_ids, statements
 from dpproof.proofs_check.verdict import Verdict
 from dpproof.report import graph, ledger, pages
-from tests.rows import rows, tiered
+from tests.rows import rows
 
 PAPERS = tuple(papers().values())
 
@@ -34,10 +34,12 @@ def test_the_written_pages_are_up_to_date(made):
 
 @pytest.fixture(scope="module")
 def site():
+    """Every page of a statement. All certificates are checked, as `make check` does in the fast tier."""
     return ledger.site()
 
 
-@pytest.mark.parametrize("paper", tiered(PAPERS, fast=1), ids=lambda paper: paper.name)
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 def test_every_statement_has_its_row_and_its_page_and_links_lead_somewhere(site, paper):
     names = list(statement_ids(f"{paper.prefix}."))
     page = site[f"ledger/{paper.name}.md"]
@@ -48,6 +50,7 @@ def test_every_statement_has_its_row_and_its_page_and_links_lead_somewhere(site,
             assert place in site or (pages.DOCS / place).exists(), (file, target)
 
 
+@pytest.mark.slow
 def test_the_page_of_a_statement_is_that_of_the_repository_with_what_was_derived(site):
     for name in ("rlsvi.lemma6", "rlsvi.lemma7.densities", "classic.adaptive_renyi"):
         title, _, text = page_of(name).read_text(encoding="utf-8").partition("\n")
@@ -60,8 +63,8 @@ def test_the_page_of_a_statement_is_that_of_the_repository_with_what_was_derived
         assert words in box
 
 
-def test_a_stale_page_is_named(made, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(pages, "pages", lambda: made)
+def test_a_stale_page_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(pages, "pages", lambda: {"parameters.md": "# Parameters\n", "findings.md": "# F\n"})
     monkeypatch.setattr(pages, "DOCS", tmp_path)
     assert pages.main(["--check"]) == 1
     assert pages.main([]) == 0
@@ -72,6 +75,7 @@ def test_a_stale_page_is_named(made, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err == "docs/parameters.md is out of date: make docs\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 def test_the_graph_is_drawn_from_left_to_right(site, paper):
     root = ElementTree.fromstring(site[f"ledger/{paper.name}.svg"])

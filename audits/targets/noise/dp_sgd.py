@@ -24,7 +24,7 @@ def _clipped(first: float, second: float) -> None:
         raise ValueError(f"{first!r} and {second!r} must be in [-1, 1]")
 
 
-def _ratio(outputs: Floats, parameters: DPSGDParameters, first: float, second: float) -> Floats:
+def ratio(outputs: Floats, parameters: DPSGDParameters, first: float, second: float) -> Floats:
     """Return the log-likelihood ratio of noisy sums in which coins decide on each of a user's records."""
     records, noise = parameters.records, parameters.noise_multiplier
     k = np.arange(records + 1)
@@ -36,4 +36,4 @@ def _ratio(outputs: Floats, parameters: DPSGDParameters, first: float, second: f
     return flat(both[1] - both[0])
 
 
-TARGET = Setting(_training, _ratio)
+TARGET = Setting(_training, ratio)

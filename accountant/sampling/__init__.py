@@ -1,0 +1,1 @@
+"""Accountants of noisy training by how batches are drawn: in cycles, by random allocation, truncated, shuffled."""

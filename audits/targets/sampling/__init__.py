@@ -1,0 +1,1 @@
+"""Audits of noisy training by how batches are drawn."""

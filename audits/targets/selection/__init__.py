@@ -1,0 +1,1 @@
+"""Audits of private selection: the best of a random number of runs."""

@@ -1,0 +1,1 @@
+"""Samplers of noisy training by how batches are drawn."""

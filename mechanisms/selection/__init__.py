@@ -1,0 +1,1 @@
+"""Private selection: the best of a random number of runs, as in hyper-parameter tuning."""
