@@ -163,7 +163,11 @@ def _checked(result: PrivacyResult, quantity: str, at: str, found: Bound) -> Cer
     number = at_least_zero(at, "epsilon") if quantity == "delta" else below_one(at, "delta")
     middle = (float(number), found.upper) if quantity == "delta" else (found.upper, float(number))
     try:
-        second = _second(result.guarantee, *middle) if math.isfinite(middle[0]) and middle[1] > 0 else None
+        second = (
+            _second(result.guarantee, *middle)
+            if math.isfinite(middle[0]) and number + middle[1] > 0
+            else None
+        )
         if second is None:
             return Certificate(*given, None, 0.0, math.inf if quantity == "epsilon" else 1.0)
         if quantity == "delta":
@@ -212,7 +216,7 @@ class _Largest:
 
 @singledispatch
 def _second(guarantee: Profile, epsilon: float, delta: float) -> _Second | None:
-    """Return a second route that is most accurate near ``epsilon``, where delta is about ``delta``; None without one."""
+    """Return a second route, most accurate near ``epsilon``, where delta is about ``delta``; None without one."""
     return None
 
 

@@ -247,7 +247,7 @@ class PrivacyResult:
 
         >>> from dpproof import account
         >>> account("gaussian", sigma=2).check(delta="1e-6").words
-        'confirmed to 15 digits by an integral of the two normal densities in ball arithmetic'
+        'confirmed to 14 digits by an integral of the two normal densities in ball arithmetic'
 
         Raises:
             ValueError: unless exactly one of ``epsilon`` and ``delta`` is given.
@@ -307,7 +307,7 @@ class PrivacyResult:
         Raises:
             UnsupportedEventError: if no event describes the mechanism.
         """
-        from dpproof.accountant.interop.dp_events import event_of  # it loads dp-accounting
+        from dpproof.accountant.interop.dp_events_out import event_of  # it loads dp-accounting
 
         return event_of(self.guarantee, self.adjacency)
 

@@ -8,7 +8,8 @@ from dp_accounting import dp_event
 from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccountant
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.interop.dp_events import UnsupportedEventError, parts_of, privacy_loss_of
+from dpproof.accountant.interop.dp_events import parts_of, privacy_loss_of
+from dpproof.accountant.interop.dp_primitives import UnsupportedEventError
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 

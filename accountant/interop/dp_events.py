@@ -1,8 +1,7 @@
-"""Conversion from and to dp-accounting's DpEvent.
+"""Conversion from dp-accounting's DpEvent. docs/reference/interop.md lists the events that have a guarantee.
 
-An event is a tree of compositions of primitive events. Each primitive event has a dominating pair. If only a zCDP
-guarantee is known, the event gets a pair with this guarantee. So all events can be composed. The noise of an event is
-relative to the norm of one record's contribution. So replacing a record moves a sum twice as far.
+An event is a tree of compositions of primitive events. Each primitive event has a dominating pair. If only a guarantee
+of an event is known, the event gets a pair with this guarantee. So all events can be composed.
 """
 
 from __future__ import annotations
@@ -10,37 +9,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from functools import singledispatch
 from typing import Any
 
 from dp_accounting import dp_event as dp
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE
-from dpproof.accountant.guarantees.notions import ZCDP, BoundedLoss, GaussianDP
-from dpproof.accountant.guarantees.profile import Enclosed, Profile, ends_of
-from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.guarantees.notions import ZCDP
+from dpproof.accountant.interop.dp_primitives import (
+    MAKERS,
+    RELATIONS,
+    Made,
+    UnsupportedEventError,
+    gaussian_pair,
+    known_relations,
+    levels_of,
+    rho_of,
+)
+from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.atoms import dominating_pair
 from dpproof.accountant.pairs.base import DominatingPair
-from dpproof.accountant.pairs.fixed_size import Everything, without_replacement
-from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.fixed_size import poisson_replaced, with_replacement, without_replacement
 from dpproof.accountant.pairs.geometric import Geometric
 from dpproof.accountant.pairs.laplace import Laplace
-from dpproof.accountant.pairs.randomised_response import truthful_response
 from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
-from dpproof.accountant.pairs.subsampled import Subsampled, visible_coin
+from dpproof.accountant.pairs.subsampled import Subsampled
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-
-_RELATIONS = (Adjacency.ADD_REMOVE, Adjacency.REPLACE, Adjacency.BY_SENSITIVITY)
-
-
-class UnsupportedEventError(ValueError):
-    """Raised if dpproof has no guarantee for an event under the requested neighbouring relation."""
-
-    def __init__(self, event: Any, adjacency: Adjacency, why: str) -> None:
-        self.event, self.adjacency = event, adjacency
-        what = f"event ({type(event).__name__}) is not supported" if event else "The guarantee has no event"
-        super().__init__(f"{what} under {adjacency.value}. {why}")
+from dpproof.accountant.theorems.selection import Runs, Selected
 
 
 def event_of_training(sampling_rate: float, noise_multiplier: float, steps: int) -> dp.DpEvent:
@@ -82,10 +77,12 @@ def _uses_records(event: dp.DpEvent) -> bool:
     match event:
         case dp.PoissonSampledDpEvent():
             return event.sampling_probability != 0 and bool(_steps(event.event))
-        case dp.SampledWithoutReplacementDpEvent():
+        case dp.SampledWithoutReplacementDpEvent() | dp.SampledWithReplacementDpEvent():
             return event.sample_size != 0 and bool(_steps(event.event))
         case dp.SingleEpochTreeAggregationDpEvent():
-            return _levels(event) > 0
+            return levels_of(event) > 0
+        case dp.RepeatAndSelectDpEvent():
+            return bool(_steps(event.event))
         case dp.NoOpDpEvent():
             return False
     return True
@@ -138,13 +135,12 @@ def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[DominatingPa
     Raises:
         UnsupportedEventError: for an event for which dpproof has no guarantee.
     """
-    if adjacency not in _RELATIONS:
-        raise UnsupportedEventError(event, adjacency, f"Use one of: {_known()}")
+    if adjacency not in RELATIONS:
+        raise UnsupportedEventError(event, adjacency, f"Use one of: {known_relations()}")
     primitives = list(_flat(event, 1))
-    rho = sum(
-        (_rho(one, adjacency) * n for one, n in primitives if isinstance(one, dp.ZCDpEvent)), Fraction(0)
-    )
-    others = [(one, n) for one, n in primitives if not isinstance(one, dp.ZCDpEvent)]
+    known = [(one, n, rho_of(one, adjacency)) for one, n in primitives]
+    rho = sum((own * n for _, n, own in known if own is not None), Fraction(0))
+    others = [(one, n) for one, n, own in known if own is None]
     parts = [(pair, n * times) for one, n in others for pair, times in _primitive(one, adjacency)]
     return parts + ([(dominating_pair(ZCDP(rho, CANONNE_KAMATH_STEINKE)), 1)] if rho else [])
 
@@ -163,86 +159,50 @@ def _flat(event: dp.DpEvent, count: int) -> Iterator[tuple[dp.DpEvent, int]]:
             yield event, count
 
 
-Made = list[tuple[DominatingPair, int]]
-
-
 def _primitive(event: dp.DpEvent, adjacency: Adjacency) -> Made:
-    maker = _MAKERS.get(type(event))
+    name = type(event).__name__
+    maker = _SAMPLED.get(name) or MAKERS.get(name)
     if maker is None:
-        raise UnsupportedEventError(event, adjacency, "dpproof has no guarantee for this kind of event.")
+        raise UnsupportedEventError(event, adjacency, REFUSED.get(name, _UNKNOWN))
     return maker(event, adjacency)
 
 
-def _rho(event: dp.ZCDpEvent, adjacency: Adjacency) -> Fraction:
-    if event.xi:
-        raise UnsupportedEventError(event, adjacency, f"Its xi ({event.xi!r}) must be 0.")
-    if not 0 <= event.rho < math.inf:
-        raise ValueError(f"rho ({event.rho!r}) must be at least 0 and finite")
-    return Fraction(event.rho)
+_NOISE = ("GaussianDpEvent", "LaplaceDpEvent", "DiscreteLaplaceDpEvent", "NonPrivateDpEvent")
+"""Events whose pair for a replaced record is also valid for a removed one."""
 
 
-def _gaussian(rate: float, noise: float, adjacency: Adjacency) -> DominatingPair:
-    if noise == 0:
-        if rate == 1:
-            return Everything()
-        if adjacency is Adjacency.REPLACE:  # either record is visible in a sample
-            return visible_coin(Everything(), rate)
-        return Subsampled(Everything(), rate)
-    return (ReplacedGaussian if adjacency is Adjacency.REPLACE else SubsampledGaussian)(rate, noise)
+def _as_one(event: dp.DpEvent, adjacency: Adjacency) -> DominatingPair:
+    """Return one pair that dominates an event in both directions, and is its own reverse.
 
-
-def _laplace(event: dp.LaplaceDpEvent, adjacency: Adjacency) -> Made:
-    noise = event.noise_multiplier
-    return [(Laplace(noise / _moved(adjacency)) if noise else Everything(), 1)]
-
-
-def _discrete_laplace(event: dp.DiscreteLaplaceDpEvent, adjacency: Adjacency) -> Made:
-    rate = event.noise_parameter
-    if not 0 <= rate < math.inf:
-        raise ValueError(f"noise_parameter ({rate!r}) must be at least 0 and finite")
-    shift = event.sensitivity * _moved(adjacency)
-    return [(Geometric(1 / Fraction(rate), shift) if rate else Everything(), 1)]
-
-
-def _moved(adjacency: Adjacency) -> int:
-    """Return the L2 sensitivity of a sum, in units of the clipping norm."""
-    return 2 if adjacency is Adjacency.REPLACE else 1
-
-
-def _response(event: dp.RandomizedResponseDpEvent, adjacency: Adjacency) -> Made:
-    if adjacency is Adjacency.ADD_REMOVE:
-        raise UnsupportedEventError(
-            event, adjacency, "A missing record has no answer that could be randomised. Use replace."
-        )
-    uniform = Fraction(event.noise_parameter) / event.num_buckets
-    if event.num_buckets == 1:
-        return []
-    if event.noise_parameter == 0:
-        return [(Everything(), 1)]
-    return [(truthful_response(1 - Fraction(event.noise_parameter) + uniform, event.num_buckets), 1)]
+    If the event has such a pair, it is returned. Otherwise it is a pair with at least the profile of the event.
+    """
+    parts = parts_of(event, adjacency)
+    if len(parts) == 1 and parts[0][1] == 1 and parts[0][0].reversed() == parts[0][0]:
+        return parts[0][0]
+    return dominating_pair(privacy_loss_of(event, adjacency), points=_POINTS, smallest=_SMALLEST)
 
 
 def _poisson(event: dp.PoissonSampledDpEvent, adjacency: Adjacency) -> Made:
     rate, primitives = event.sampling_probability, _steps(event.event)
+    names = [type(one).__name__ for one, _ in primitives]
     if rate == 0 or not primitives:
         return []
     if all(isinstance(one, dp.GaussianDpEvent) for one, _ in primitives):
-        return [(_gaussian(rate, _joint_noise(primitives), adjacency), 1)]
-    if isinstance(primitives[0][0], dp.RandomizedResponseDpEvent):
-        raise UnsupportedEventError(
-            event, adjacency, "A record outside the sample has no answer that could be randomised."
-        )
-    if len(primitives) != 1 or primitives[0][1] != 1 or adjacency is Adjacency.REPLACE:
-        raise UnsupportedEventError(
-            event,
-            adjacency,
-            "With replace, or several events on one sample, all events on the sample must be Gaussian.",
-        )
-    (pair, times), *more = _primitive(primitives[0][0], adjacency)
-    if more or times != 1:
-        raise UnsupportedEventError(
-            event, adjacency, "A sampling event must contain a single event that runs once."
-        )
+        return [(gaussian_pair(rate, _joint_noise(primitives), adjacency), 1)]
+    if "RandomizedResponseDpEvent" in names:
+        why = "A record outside the sample has no answer that could be randomised."
+        raise UnsupportedEventError(event, adjacency, why)
+    if "SingleEpochTreeAggregationDpEvent" in names:
+        why = "A record that is left out of the sample moves all later records to other leaves of the tree."
+        raise UnsupportedEventError(event, adjacency, why)
+    if adjacency is Adjacency.REPLACE:
+        if not set(names) <= set(_NOISE):
+            why = "Its guarantee is for a replaced record, but sampling leaves out a record. Use add-remove."
+            raise UnsupportedEventError(event, adjacency, why)
+        return [(poisson_replaced(_as_one(event.event, adjacency), rate), 1)]
+    parts = parts_of(event.event, adjacency)
+    single = len(parts) == 1 and parts[0][1] == 1
+    pair = parts[0][0] if single else _as_one(event.event, adjacency)
     return [(pair if rate == 1 else Subsampled(pair, rate), 1)]
 
 
@@ -260,139 +220,88 @@ def _joint_noise(gaussians: list[tuple[Any, int]]) -> Any:
     return math.sqrt(1 / total) * (1 - 2.0**-50)
 
 
-def _fixed_size(event: dp.SampledWithoutReplacementDpEvent, adjacency: Adjacency) -> Made:
-    if adjacency is not Adjacency.REPLACE:
-        raise UnsupportedEventError(
-            event, adjacency, "Sampling a fixed number of records is supported under adjacency replace only."
-        )
-    parts = parts_of(event.event, adjacency)
-    if not parts:
+def _without_replacement(event: dp.SampledWithoutReplacementDpEvent, adjacency: Adjacency) -> Made:
+    _check_replaced(event, adjacency)
+    if not parts_of(event.event, adjacency):
         return []
-    (pair, times), *more = parts
-    if more or times != 1:
-        raise UnsupportedEventError(
-            event, adjacency, "A sampling event must contain a single event that runs once."
-        )
+    pair = _as_one(event.event, adjacency)
     return [(without_replacement(pair, event.sample_size, event.source_dataset_size), 1)]
 
 
-def _tree(event: dp.SingleEpochTreeAggregationDpEvent, adjacency: Adjacency) -> Made:
-    if adjacency is Adjacency.ADD_REMOVE:
-        raise UnsupportedEventError(
-            event,
-            adjacency,
-            "An added record moves all later records to other leaves of the tree. Use replace.",
+def _with_replacement(event: dp.SampledWithReplacementDpEvent, adjacency: Adjacency) -> Made:
+    _check_replaced(event, adjacency)
+    primitives = _steps(event.event)
+    if not event.sample_size or not primitives:
+        return []
+    group = _copies_of(primitives)
+    if group is None:
+        why = "The guarantee is only known for Gaussian events, or one Laplace event, on a sample with replacement."
+        raise UnsupportedEventError(event, adjacency, why)
+    mean = event.sample_size / event.source_dataset_size
+    most = math.ceil(mean + 12 * math.sqrt(mean)) + 24
+    return [(with_replacement(group, event.sample_size, event.source_dataset_size, most), 1)]
+
+
+def _copies_of(primitives: list[tuple[dp.DpEvent, int]]) -> Callable[[int], DominatingPair] | None:
+    """Return the pair of a sample with k copies of the replaced record, as a function of k, if it is known."""
+    (first, count), *others = primitives
+    if all(isinstance(one, dp.GaussianDpEvent) for one, _ in primitives) and (
+        noise := _joint_noise(primitives)
+    ):
+        return lambda k: ReplacedGaussian(1.0, noise if k == 1 else noise / k * (1 - 2.0**-50))
+    maker = MAKERS.get(type(first).__name__)
+    if others or count > 1 or maker is None:
+        return None
+    match maker(first, Adjacency.REPLACE)[0][0]:
+        case Laplace() as pair:
+            return lambda k: Laplace(exact(pair.scale) / k)
+        case Geometric() as pair:
+            return lambda k: Geometric(pair.scale, pair.shift * k)
+    return None
+
+
+def _check_replaced(event: dp.DpEvent, adjacency: Adjacency) -> None:
+    if adjacency is not Adjacency.REPLACE:
+        why = "Sampling a fixed number of records is supported under adjacency replace only."
+        raise UnsupportedEventError(event, adjacency, why)
+
+
+def _selected(event: dp.RepeatAndSelectDpEvent, adjacency: Adjacency) -> Made:
+    if not _steps(event.event):
+        return []
+    runs = Runs(event.mean, None if event.shape == math.inf else event.shape)
+    return [
+        (
+            dominating_pair(
+                Selected(privacy_loss_of(event.event, adjacency), runs), points=_POINTS, smallest=_SMALLEST
+            ),
+            1,
         )
-    return [(_gaussian(1.0, event.noise_multiplier, adjacency), _levels(event))]
+    ]
 
 
-def _levels(event: dp.SingleEpochTreeAggregationDpEvent) -> int:
-    """Return the number of levels of the largest tree, which is the number of nodes that contain one step."""
-    counts = [event.step_counts] if isinstance(event.step_counts, int) else list(event.step_counts)
-    return max((int(count).bit_length() for count in counts), default=0)
-
-
-_MAKERS: Mapping[type[dp.DpEvent], Callable[[Any, Adjacency], Made]] = {
-    dp.NoOpDpEvent: lambda _event, _adjacency: [],
-    dp.NonPrivateDpEvent: lambda _event, _adjacency: [(Everything(), 1)],
-    dp.GaussianDpEvent: lambda event, adjacency: [(_gaussian(1.0, event.noise_multiplier, adjacency), 1)],
-    dp.LaplaceDpEvent: _laplace,
-    dp.DiscreteLaplaceDpEvent: _discrete_laplace,
-    dp.RandomizedResponseDpEvent: _response,
-    dp.PoissonSampledDpEvent: _poisson,
-    dp.SampledWithoutReplacementDpEvent: _fixed_size,
-    dp.SingleEpochTreeAggregationDpEvent: _tree,
+_POINTS, _SMALLEST = 96, 1e-14
+"""Pairs of whole events: the number of losses on each side of 0, and a delta that counts as an infinite loss."""
+_SAMPLED: Mapping[str, Callable[[Any, Adjacency], Made]] = {
+    "PoissonSampledDpEvent": _poisson,
+    "SampledWithoutReplacementDpEvent": _without_replacement,
+    "SampledWithReplacementDpEvent": _with_replacement,
+    "RepeatAndSelectDpEvent": _selected,
 }
+COMPOSED = ("SelfComposedDpEvent", "ComposedDpEvent", "ZCDpEvent")
+"""Events that have no pair of their own: compositions, and zero-concentrated privacy, whose rhos are added first."""
+REFUSED: Mapping[str, str] = {
+    "DpEvent": "It is the base class of all events, and describes nothing.",
+    "UnsupportedDpEvent": "It stands for an operation that has no description.",
+    "TruncatedSubsampledGaussianDpEvent": (
+        "Which records are dropped depends on the other records, and dpproof has no pair for it. "
+        "Use a Poisson sample without truncation."
+    ),
+}
+"""The events without a guarantee, with the reason."""
+_UNKNOWN = "dpproof does not know this kind of event."
 
 
-def event_of(guarantee: Profile, adjacency: Adjacency | str) -> dp.DpEvent:
-    """Return an event of dp-accounting that promises at most as much privacy as ``guarantee``.
-
-    Some accountants of dp-accounting double the sensitivity for replaced records, others do not. So the noise
-    of the event is relative to the largest change by a replaced record. An accountant that doubles the
-    sensitivity then gives a larger epsilon than this guarantee. Poisson-sampled Gaussian events are an
-    exception: their noise is relative to the norm of one record. Use them only with accountants that double the
-    sensitivity.
-
-    >>> from dpproof.accountant.guarantees.notions import GaussianDP
-    >>> event_of(GaussianDP(0.5), Adjacency.ADD_REMOVE)
-    GaussianDpEvent(noise_multiplier=2.0)
-
-    Raises:
-        UnsupportedEventError: if no event describes the guarantee.
-    """
-    relation = Adjacency.of(adjacency)
-    if relation not in _RELATIONS:
-        raise UnsupportedEventError(None, relation, f"Use one of: {_known()}")
-    return _event(guarantee, relation)
-
-
-def _known() -> str:
-    return ", ".join(relation.value for relation in _RELATIONS)
-
-
-@singledispatch
-def _event(guarantee: Profile, adjacency: Adjacency) -> dp.DpEvent:
-    """Return the event of a notion; raise an error if it has none."""
-    why = f"A {type(guarantee).__name__} guarantee cannot be written as a DpEvent. Use its epsilon and delta."
-    raise UnsupportedEventError(None, adjacency, why)
-
-
-@_event.register
-def _of_gaussian(guarantee: GaussianDP, adjacency: Adjacency) -> dp.DpEvent:
-    mu = ends_of(guarantee.mu, "mu")[1]
-    if mu == 0:
-        return dp.NoOpDpEvent()
-    with precision(192):
-        return dp.GaussianDpEvent(round_down(1 / arb_of(mu)))
-
-
-@_event.register
-def _of_concentrated(guarantee: ZCDP, adjacency: Adjacency) -> dp.DpEvent:
-    with precision(192):
-        return dp.ZCDpEvent(round_up(arb_of(ends_of(guarantee.rho, "rho")[1])))
-
-
-@_event.register
-def _of_bounded(guarantee: BoundedLoss, adjacency: Adjacency) -> dp.DpEvent:
-    return _event(guarantee.loss, adjacency)
-
-
-@_event.register
-def _of_enclosed(guarantee: Enclosed, adjacency: Adjacency) -> dp.DpEvent:
-    return _event(guarantee.less, adjacency)
-
-
-@_event.register
-def _of_loss(guarantee: PrivacyLoss, adjacency: Adjacency) -> dp.DpEvent:
-    parts, *others = (tuple(one) for one in guarantee.alternatives)
-    if others and others != [tuple((pair.reversed(), count) for pair, count in parts)]:
-        raise UnsupportedEventError(
-            None,
-            adjacency,
-            "The guarantee is the worst of several, so no single DpEvent describes it. Use its epsilon and delta.",
-        )
-    events = [_repeated(_of_pair(pair, adjacency), count) for pair, count in parts if count]
-    return events[0] if len(events) == 1 else dp.ComposedDpEvent(events)
-
-
-def _repeated(event: dp.DpEvent, count: int) -> dp.DpEvent:
-    return event if count == 1 else dp.SelfComposedDpEvent(event, count)
-
-
-def _of_pair(pair: DominatingPair, adjacency: Adjacency) -> dp.DpEvent:
-    match pair:
-        case ReplacedGaussian() if pair.rate == 1:
-            return dp.GaussianDpEvent(pair.noise_multiplier / 2)
-        case SubsampledGaussian() | ReplacedGaussian():
-            step = dp.GaussianDpEvent(pair.noise_multiplier)
-            return step if pair.rate == 1 else dp.PoissonSampledDpEvent(pair.rate, step)
-        case Laplace():
-            with precision(192):
-                return dp.LaplaceDpEvent(round_down(arb_of(exact(pair.scale))))
-        case Geometric():
-            with precision(192):
-                rate = round_up(1 / arb_of(Fraction(pair.scale)))
-            return dp.DiscreteLaplaceDpEvent(rate, pair.shift)
-    why = f"A {type(pair).__name__} cannot be written as a DpEvent. Use the epsilon and delta of the result."
-    raise UnsupportedEventError(None, adjacency, why)
+def mapped() -> frozenset[str]:
+    """Return the names of the classes of events that have a guarantee under at least one relation."""
+    return frozenset((*MAKERS, *_SAMPLED, *COMPOSED))

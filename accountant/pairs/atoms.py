@@ -223,7 +223,9 @@ _FAR = 1e6
 _Point = tuple[Fraction, Fraction]
 
 
-def dominating_pair(guarantee: Profile, *, points: int = 512, smallest: float = 1e-40) -> Atoms:
+def dominating_pair(
+    guarantee: Profile, opposite: Profile | None = None, *, points: int = 512, smallest: float = 1e-40
+) -> Atoms:
     """Return a pair that dominates every mechanism with a given guarantee.
 
     The pair has finitely many privacy losses, about ``points`` on each side of 0. Its privacy profile is at
@@ -235,7 +237,9 @@ def dominating_pair(guarantee: Profile, *, points: int = 512, smallest: float = 
     probability under P.
 
     Args:
-        guarantee: a guarantee that holds in both directions of its neighbouring relation.
+        guarantee: a guarantee that holds in both directions of its neighbouring relation, or in one direction if
+            ``opposite`` is given.
+        opposite: the guarantee in the other direction. The result is then the pair for the direction of ``guarantee``.
         points: the number of losses on each side of 0. Twice as many points make the error about four times
             smaller.
         smallest: a delta. The chosen points end where the profile has fallen to this delta. The delta at the
@@ -254,14 +258,33 @@ def dominating_pair(guarantee: Profile, *, points: int = 512, smallest: float = 
     """
     if points < 2:
         raise ValueError(f"points ({points!r}) must be at least 2")
-    lost = guarantee.delta(_FAR).upper
-    if lost >= 1 or guarantee.delta(0).upper == 0:
-        return Atoms([1, 0], [0, 1]) if lost >= 1 else Atoms([1], [1])
-    farthest = exact(guarantee.epsilon(max(smallest, lost)).upper)
-    made = [_at(guarantee, farthest * k / (points - 1)) for k in range(points)]
-    found = made[:1] + [point for before, point in pairwise(made) if point[0] > before[0]]
-    mirrored = [(1 / x, 1 - 1 / x + value / x) for x, value in found[:0:-1]]
+    if guarantee.delta(0).upper == 0:
+        return Atoms([1], [1])
+    if _end(guarantee, smallest) is None:
+        return Atoms([1, 0], [0, 1])
+    found = _points(guarantee, points, smallest)
+    other = found if opposite is None else _points(opposite, points, smallest)
+    mirrored = [(1 / x, 1 - 1 / x + value / x) for x, value in other[:0:-1]]
     return _atoms(_convex([(Fraction(0), Fraction(1)), *mirrored, *found]))
+
+
+def _end(guarantee: Profile, smallest: float) -> Fraction | None:
+    """Return the epsilon at which the profile has fallen to ``smallest``, or to the probability of an infinite loss.
+
+    The result is None if this probability is 1.
+    """
+    found = guarantee.epsilon(smallest).upper
+    if math.isfinite(found):
+        return exact(found)
+    lost = guarantee.delta(_FAR).upper
+    return exact(guarantee.epsilon(max(smallest, lost)).upper) if lost < 1 else None
+
+
+def _points(guarantee: Profile, points: int, smallest: float) -> list[_Point]:
+    """Return points on or above the profile, with increasing x from 1 on."""
+    farthest = _end(guarantee, smallest) or Fraction(1)
+    made = [_at(guarantee, farthest * k / (points - 1)) for k in range(points)]
+    return made[:1] + [point for before, point in pairwise(made) if point[0] > before[0]]
 
 
 def _at(guarantee: Profile, epsilon: Fraction) -> _Point:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from dpproof.accountant.numbers.arithmetic import np
 from dpproof.accountant.numbers.checks import whole
-from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.normal import interval_masses
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, double, sampling_rate, within
 from dpproof.accountant.pairs.gaussian_moments import SubsampledGaussianCharacteristic
@@ -129,6 +129,19 @@ class BinomialGaussianMixture:
         with precision(128):
             least = round_down((-arb_of(exact(self.rate))).log1p() * self.records)
         return (least, math.inf) if self.removes else (-math.inf, -least)
+
+    def divergence(self) -> float:
+        """Return an upper bound on the smaller of the two Kullback-Leibler divergences of the pair.
+
+        The divergence of the mixture from Q is at most log(1 + chi^2), and 1 + chi^2 is the mean of (1 - q + q
+        e^(j/s^2))^k over the binomial j. As for ``SubsampledGaussian``, both directions may use this bound.
+        """
+        with precision(256):
+            q, square, k = arb_of(exact(self.rate)), arb_of(exact(self.noise_multiplier)) ** 2, self.records
+            chances = [math.comb(k, j) * q**j * (1 - q) ** (k - j) for j in range(k + 1)]
+            grown = [((1 - q + q * (j / square).exp()) ** k - 1) for j in range(k + 1)]
+            spread = sum((chance * x for chance, x in zip(chances, grown, strict=True)), q * 0)
+            return round_up(spread.log1p())
 
     def characteristic(self) -> Characteristic | None:
         """Return the moment-generating function of the loss, which a proved quadrature computes."""

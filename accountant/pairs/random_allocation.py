@@ -42,7 +42,9 @@ class OutcomeTable:
     def cells(self, edges: Floats) -> Cells:
         """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``."""
         places = np.searchsorted(edges, self.losses, side="right")
-        p, q = (np.bincount(places, x, len(edges) + 1) for x in (self.p, self.q))
+        p, q = (
+            np.asarray(np.bincount(places, x, len(edges) + 1), dtype=np.float64) for x in (self.p, self.q)
+        )
         q[0] += self.zero
         error = self.error + (len(self.losses) + 4) * _U
         return Cells(p, q, error, error, self.slack, self.infinite)
@@ -126,7 +128,8 @@ def _above(steps: int, noise: float) -> OutcomeTable:
     found = sum_above(SubsampledGaussian(1.0, noise), steps, _ends(noise), _POINTS)
     some = found.masses > 0
     logs = ((found.first + np.arange(len(found.masses))) * found.step)[some]
-    losses, q = logs - math.log(steps), found.masses[some]
+    losses = np.asarray(logs - math.log(steps), dtype=np.float64)
+    q = found.masses[some]
     rounding = 8 * _U * (float(np.abs(logs).max()) + math.log(steps) + 1)
     p = q * np.exp(losses)
     infinite = found.infinite / steps

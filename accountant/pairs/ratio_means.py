@@ -127,8 +127,11 @@ class Merged:
         some = self.masses > 0
         labels = np.rint(np.log(self.means[some] / self.masses[some]) / step).astype(np.int64)
         first = int(labels.min())
-        masses, means = (np.bincount(labels - first, x[some]) for x in (self.masses, self.means))
-        return Merged(step, first, masses, means, _grown(self.error, 0.0, 8))
+        masses, means = (
+            np.asarray(np.bincount(labels - first, x[some]), dtype=np.float64)
+            for x in (self.masses, self.means)
+        )
+        return Merged(step, first, masses, means, _grown(self.error, 0.0, len(labels)))
 
     def trimmed(self, points: int) -> Merged:
         """Return a law in which rare values are merged, on a finer grid if it has at most ``points`` points."""
@@ -271,7 +274,7 @@ def _first_above(pair: DominatingPair, step: float, first: int, last: int) -> Sp
         ArithmeticError: if the losses within a cell are far from evenly distributed, because the bound on the
             error of a share does not hold then.
     """
-    points = np.arange(first, last + 1) * step
+    points = np.asarray(np.arange(first, last + 1) * step, dtype=np.float64)
     cells = pair.cells(points)
     p, q, width = cells.p, cells.q, math.expm1(step)
     with np.errstate(over="ignore"):
@@ -296,6 +299,6 @@ def _first_above(pair: DominatingPair, step: float, first: int, last: int) -> Sp
 
 def _first_below(pair: DominatingPair, step: float, first: int, last: int) -> Merged:
     """Return ``Merged`` of one ratio: the mean of each cell of losses."""
-    cells = pair.cells((np.arange(first, last + 2) - 0.5) * step)
+    cells = pair.cells(np.asarray((np.arange(first, last + 2) - 0.5) * step, dtype=np.float64))
     error = max(float(np.max(x)) for x in (cells.p_error, cells.q_error))
     return Merged(step, first - 1, cells.q, cells.p, error)

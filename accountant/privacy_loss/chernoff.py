@@ -36,6 +36,8 @@ _FACTORS = np.array([chernoff_factor(c) for c in _TRIED])
 _PLACES = np.array(_TRIED)
 _EDGES = 2000
 _FARTHEST_LOSS = 1e6
+_TOO_SMALL = 1e-280
+"""Losses that are less likely than this count as infinite. Double precision does not represent their masses."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,8 @@ class Coarse:
     """
 
     pairs: tuple[tuple[DominatingPair, int], ...]
-    logs: Floats
-    """Upper bounds on log(M(c) c^c/(1 + c)^(1 + c)) at each tried c; infinite if none is known."""
-    infinite: float
-    """An upper bound on the probability of the losses that M does not contain."""
+    bounds: tuple[Moments, ...]
+    """Bounds on log(M(c) c^c/(1 + c)^(1 + c)) at each tried c: by known functions M if there are any, and by cells."""
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[DominatingPair, int]]) -> Coarse:
@@ -61,23 +61,11 @@ class Coarse:
         Raises:
             ArithmeticError: if the probabilities of a pair are NaN.
         """
-        rows = [_moments(pair) for pair, _ in pairs]
-        counts = [count for _, count in pairs]
-        logs, sizes = np.zeros(len(_TRIED)), np.zeros(len(_TRIED))
-        for (found, _), count in zip(rows, counts, strict=True):
-            logs += count * found
-            sizes += count * np.abs(found)
-        infinite = math.fsum(count * row[1] for row, count in zip(rows, counts, strict=True))
-        logs = logs + _FACTORS + _SLACK * (1 + sizes)
-        if np.isnan(logs).any() or math.isnan(infinite):
-            raise ArithmeticError("A probability of a privacy loss is NaN.")
-        return cls(tuple(pairs), logs, infinite * (1 + _SLACK))
+        return cls(tuple(pairs), tuple(_composed(pairs, ask) for ask in (_moments, _by_cells)))
 
     def upper(self, epsilon: Fraction) -> float:
         """Return an upper bound on delta at ``epsilon``."""
-        exponents = self.logs - _PLACES * float(epsilon)
-        best = float((exponents + _SLACK * (1 + _PLACES * float(epsilon))).min())
-        return max(min((math.exp(min(best, 0.0)) + self.infinite) * (1 + _SLACK), 1.0), LEAST_DELTA)
+        return max(min(_upper(found, float(epsilon)) for found in self.bounds), LEAST_DELTA)
 
     def delta(self, epsilon: Fraction) -> tuple[float, float]:
         """Return bounds on delta at ``epsilon``."""
@@ -86,14 +74,8 @@ class Coarse:
 
     def epsilon(self, delta: Fraction) -> tuple[float, float]:
         """Return bounds on the smallest epsilon >= 0 whose delta is at most ``delta``, which is above 0."""
-        left = delta - Fraction(self.infinite) * (1 + Fraction(1, 10**9))
         low = self._of_one(lambda pair: epsilon_of_pair(pair, delta)[0])
-        if left <= 0:
-            return low, math.inf
-        goal = math.log(left.numerator) - math.log(left.denominator)
-        exponents = self.logs - goal
-        ends = np.maximum(exponents + _SLACK * (1 + np.abs(exponents)), 0.0) / _PLACES
-        return low, max(float(ends.min()) * (1 + 1e-12), low)
+        return low, max(min(_farthest(found, delta) for found in self.bounds), low)
 
     def _of_one(self, ask: Callable[[DominatingPair], float]) -> float:
         """Return the largest lower bound of a single pair; 0 for pairs that double precision cannot hold."""
@@ -106,9 +88,45 @@ class Coarse:
         return max(found)
 
 
+Moments = tuple[Floats, float]
+"""Upper bounds on log M(c) at each tried c, and on the probability of the losses that M does not contain."""
+
+
+def _composed(
+    pairs: Sequence[tuple[DominatingPair, int]], ask: Callable[[DominatingPair], Moments]
+) -> Moments:
+    """Return the bounds for a composition, with the factor of Chernoff's bound."""
+    logs, sizes = np.zeros(len(_TRIED)), np.zeros(len(_TRIED))
+    for pair, count in pairs:
+        found = ask(pair)[0]
+        logs += count * found
+        sizes += count * np.abs(found)
+    infinite = math.fsum(count * ask(pair)[1] for pair, count in pairs)
+    logs = logs + _FACTORS + _SLACK * (1 + sizes)
+    if np.isnan(logs).any() or math.isnan(infinite):
+        raise ArithmeticError("A probability of a privacy loss is NaN.")
+    return logs, infinite * (1 + _SLACK)
+
+
+def _upper(found: Moments, epsilon: float) -> float:
+    """Return Chernoff's bound on delta at ``epsilon``."""
+    best = float((found[0] - _PLACES * epsilon + _SLACK * (1 + _PLACES * epsilon)).min())
+    return min((math.exp(min(best, 0.0)) + found[1]) * (1 + _SLACK), 1.0)
+
+
+def _farthest(found: Moments, delta: Fraction) -> float:
+    """Return an epsilon at which Chernoff's bound is at most ``delta``."""
+    left = delta - Fraction(found[1]) * (1 + Fraction(1, 10**9))
+    if left <= 0:
+        return math.inf
+    exponents = found[0] - (math.log(left.numerator) - math.log(left.denominator))
+    ends = np.maximum(exponents + _SLACK * (1 + np.abs(exponents)), 0.0) / _PLACES
+    return float(ends.min()) * (1 + 1e-12)
+
+
 @lru_cache(maxsize=64)
-def _moments(pair: DominatingPair) -> tuple[Floats, float]:
-    """Return upper bounds on log M(c) at each tried c, and on the probability of the losses that M does not contain."""
+def _moments(pair: DominatingPair) -> Moments:
+    """Return the bounds from the moment-generating function of a pair; by cells if it is not known."""
     part = pair.characteristic()
     if part is None:
         return _by_cells(pair)
@@ -124,8 +142,9 @@ def _moments(pair: DominatingPair) -> tuple[Floats, float]:
     return np.where(np.isfinite(found), found, math.inf), pair.cells(np.zeros(1)).infinite[1]
 
 
-def _by_cells(pair: DominatingPair) -> tuple[Floats, float]:
-    """Return the bounds of ``_moments`` from the probabilities of cells of losses."""
+@lru_cache(maxsize=64)
+def _by_cells(pair: DominatingPair) -> Moments:
+    """Return the bounds from the probabilities of cells of losses."""
     least, most = (min(max(end, -_FARTHEST_LOSS), _FARTHEST_LOSS) for end in pair.loss_range())
     places = np.geomspace(1e-9, 1.0, _EDGES)
     edges = np.unique(np.concatenate([-abs(least) * places, abs(most) * places]))
@@ -135,9 +154,11 @@ def _by_cells(pair: DominatingPair) -> tuple[Floats, float]:
     masses = cells.p * (1 + np.asarray(cells.p_error))
     slack = cells.slack + 1e-15 * float(np.abs(edges).max())
     tops = np.append(edges + slack, pair.loss_range()[1])
-    beyond = 0.0
-    if math.isinf(tops[-1]):
-        beyond, masses, tops = float(masses[-1]), masses[:-1], tops[:-1]
+    totals = np.cumsum(masses[::-1])[::-1] * (1 + 1e-12)
+    last = int(np.argmax(np.append(totals <= _TOO_SMALL, True)))  # from here on the masses hardly matter
+    last = min(last, len(tops) - 1) if math.isinf(tops[-1]) else last
+    beyond = float(totals[last]) if last < len(tops) else 0.0
+    masses, tops = masses[:last], tops[:last]
     with np.errstate(divide="ignore"):
         exponents = np.log(masses)[None, :] + _PLACES[:, None] * tops[None, :]
     largest = exponents.max(axis=1)

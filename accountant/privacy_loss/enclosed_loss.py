@@ -113,7 +113,9 @@ class EnclosedLoss(Profile):
         yield first
         if epsilon is not None:
             delta = first.lower(epsilon) or first.upper(epsilon)
-        for times, steeper in grids if isinstance(pair, OnGrid) else ():
+        if not isinstance(pair, OnGrid):
+            return
+        for times, steeper in grids:
             own = _on_own_grid(found, pair, times, _RARE * (delta or 1.0) / self.count, self.count)
             if own.window.size > _LARGEST:
                 continue
@@ -133,7 +135,7 @@ def _on_own_grid(planned: Plan, pair: OnGrid, times: float, rare: float, count: 
     old, moved = planned.step, count * (planned.origins[0] - origin)
     low, high = (moved + end * old for end in (planned.window.first, planned.window.end))
     least, most = (math.floor((end - origin) / step) for end in pair.loss_range())
-    points = np.arange(least - 1, most + 2) * step + origin
+    points = np.asarray(np.arange(least - 1, most + 2) * step + origin, dtype=np.float64)
     masses = pair.cells(points).p
     below = int(np.searchsorted(np.cumsum(masses), rare))
     above = int(np.searchsorted(np.cumsum(masses[::-1]), rare))

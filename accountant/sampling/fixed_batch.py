@@ -25,10 +25,12 @@ from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.accountant.pairs.fixed_size import with_replacement, without_replacement
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
+from dpproof.accountant.privacy_loss.enclosed_loss import EnclosedLoss
 from dpproof.accountant.privacy_loss.notion import composed
 from dpproof.accountant.sampling.between import Between
 
 _MOST_RECORDS, _COPIES = 256, 24
+"""The largest batch with a lower bound, and how many copies of a record count beyond four times their mean number."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,9 @@ def _most(parameters: FixedBatchSGDParameters) -> Profile:
         return gaussian
     if not parameters.replacement:
         return composed(parameters.steps, without_replacement(_moved(noise, 1), m, n))
-    return composed(
-        parameters.steps, with_replacement(lambda copies: _moved(noise, copies), m, n, min(m, _COPIES))
-    )
+    most = min(m, _COPIES + 4 * -(-m // n), _MOST_RECORDS)
+    pair = with_replacement(lambda copies: _moved(noise, copies), m, n, most)
+    return EnclosedLoss((), (pair,), parameters.steps)
 
 
 def _least(parameters: FixedBatchSGDParameters) -> Profile | None:
@@ -111,7 +113,7 @@ def _least(parameters: FixedBatchSGDParameters) -> Profile | None:
     if m > _MOST_RECORDS:
         return None
     several = BinomialGaussianMixture(neighbours_of(Fraction(1, n))[0], noise / 2, m)
-    return composed(parameters.steps, several, several.reversed())
+    return EnclosedLoss((several, several.reversed()), (), parameters.steps)
 
 
 def _without_sampling(parameters: FixedBatchSGDParameters) -> Profile | None:

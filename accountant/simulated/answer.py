@@ -55,7 +55,11 @@ class ConfidentBound:
     @property
     def confidence(self) -> str:
         """The confidence in words, such as ``1 - 1e-9``."""
-        return f"1 - {float(self.alpha):g}".replace("e-0", "e-")
+        return f"1 - {self._alpha}"
+
+    @property
+    def _alpha(self) -> str:
+        return f"{float(self.alpha):g}".replace("e-0", "e-")
 
     @property
     def width(self) -> float:
@@ -75,7 +79,7 @@ class ConfidentBound:
         told = {end: finite(getattr(self, end)) for end in ("lower", "upper")}
         run = {"samples": self.samples, "seed": str(self.seed), "seed_from_entropy": self.from_entropy}
         rests = {"assumes": [SAMPLER], "arithmetic": listed(self.assumptions)}
-        named = {"quantity": self.quantity, "alpha": f"{float(self.alpha):g}"}
+        named = {"quantity": self.quantity, "alpha": self._alpha}
         return {"simulated": named | told | run | rests}
 
     def _not_certified(self, *_: object) -> NoReturn:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from dpproof.accountant.numbers.arithmetic import math, np
 
 Floats = NDArray[np.float64]
+_MODERATE = 600.0
+"""Products whose logarithms are at most this in size neither overflow nor underflow."""
 
 
 def log_mean_exp(values: Floats, weights: Floats) -> Floats:
@@ -141,10 +143,21 @@ class MinSeparation:
         """Return the logarithm of the mean of exp(sum of x_i gains_i) over x, for each column of ``gains``."""
         if self.fair_bins:
             return log_mean_exp(gains.reshape(-1, self.separation, gains.shape[1]).sum(axis=0), self.start)
-        later = self.later(gains)
-        if not self.warm:
-            return np.asarray(later[0])
-        return log_mean_exp(later[np.minimum(np.arange(self.separation), self.steps)], self.start)
+        waits = np.minimum(np.arange(self.start.size), self.steps)
+        most = float(np.abs(gains).max()) * self.most - (
+            self.steps * math.log1p(-self.rate) if self.rate < 1 else 0
+        )
+        if most < _MODERATE:
+            return np.asarray(np.log(self.start @ self._plain(np.exp(gains))[waits]))
+        return log_mean_exp(self.later(gains)[waits], self.start)
+
+    def _plain(self, ratios: Floats) -> Floats:
+        """Return exp(later), without logarithms: faster, and possible if nothing overflows."""
+        later = np.ones((self.steps + 1, ratios.shape[1]))
+        for i in range(self.steps - 1, -1, -1):
+            after = later[min(i + self.separation, self.steps)]
+            later[i] = (1 - self.rate) * later[i + 1] + (self.rate * ratios[i]) * after
+        return later
 
     def later(self, gains: Floats) -> Floats:
         """Return in row i: the logarithm of the mean of exp(sum of x_j gains_j, j >= i) if a record is free at i."""

@@ -79,7 +79,7 @@ def _worst(pairs: tuple[Direction, ...], question: Question, rng: Generator) -> 
     found: list[Ends] = []
     for one in pairs:
         lower = max((other.lower for other in found), default=0.0)
-        value = float(question.at)
+        value = question.around[0]
         near = (
             Near(value, lower, lower)
             if question.asked == "epsilon"

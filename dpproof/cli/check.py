@@ -40,7 +40,8 @@ T = TypeVar("T")
 
 
 @click.command()
-@click.argument("target", shell_complete=or_file("papers"))
+@click.argument("target", shell_complete=or_file("papers", "deployments"))
+@click.argument("where", required=False, type=PATH)
 @click.option("--html", type=PATH, help="Folder to write the report to.")
 @click.option("--sarif", type=PATH, help="File to write SARIF 2.1.0 to.")
 @click.option("--junit", type=PATH, help="File to write JUnit XML to.")
@@ -53,10 +54,14 @@ T = TypeVar("T")
     "--audits/--no-audits", default=True, show_default=True, help="Whether claims are audited, too."
 )
 @click.option("--strict/--no-strict", help="An inconclusive audit counts as a violation.")
+@click.option(
+    "--emit", type=click.Choice(["registry"]), help="Write a draft record for each claim of a file, and stop."
+)
 @VERBOSE
 @JSON
 def check(
     target: str,
+    where: Path | None,
     html: Path | None,
     sarif: Path | None,
     junit: Path | None,
@@ -67,27 +72,40 @@ def check(
     seed: int,
     audits: bool,
     strict: bool,
+    emit: str | None,
     verbose: bool,
     json: bool,
 ) -> None:
     """Account, verify and audit, and write one self-contained report.
 
-    TARGET is papers, or a claim file.
+    TARGET is papers, deployments, or a claim file. WHERE follows deployments: a newer checkout of the
+    deployments registry, one of its records, or a table of your own.
     """
+    if target == "deployments":
+        from dpproof.cli.deployments import check_deployments
+
+        raise Exit(check_deployments(where, json, verbose))
+    if where is not None:
+        raise ValueError(f"where ({str(where)!r}) can follow only the target 'deployments', not {target!r}.")
     if target != "papers" and not Path(target).is_file():
-        rule = "must be 'papers' or an existing claim file"
-        raise ValueError(f"target ({target!r}) {rule}{nearest(target, ['papers', *_beside(target)])}")
+        rule = "must be 'papers', 'deployments' or an existing claim file"
+        known = ["papers", "deployments", *_beside(target)]
+        raise ValueError(f"target ({target!r}) {rule}{nearest(target, known)}")
+    if emit is not None:
+        from dpproof.cli.deployments import emit_records
+
+        raise Exit(emit_records(Path(target), allow_outside))
     check_folder("html", html)
     files = {"sarif": sarif, "junit": junit, "markdown": markdown}
     for name, path in files.items():
         check_file(name, path, FORMATS[name][0])
     asked = _Asked(html, files, seed, audits, strict, verbose, json)
-    where = _workers(cluster)
+    workers = _workers(cluster)
     with journal_at(journal):
         if target == "papers":
-            _check_papers(asked, where)
+            _check_papers(asked, workers)
         import_from(Path(target).parent)
-        _check_file(Path(target), read_all(Path(target), check_ready, outside=allow_outside), asked, where)
+        _check_file(Path(target), read_all(Path(target), check_ready, outside=allow_outside), asked, workers)
 
 
 def _beside(target: str) -> list[str]:

@@ -56,7 +56,8 @@ NOTIONS = {
 ERRORS = {
     "UnfilledError": "dpproof.proofs_check.elaborate:UnfilledError",
     "UnprovedAdjacencyError": "dpproof.accountant.claims.adjacency:UnprovedAdjacencyError",
-    "UnsupportedEventError": "dpproof.accountant.interop.dp_events:UnsupportedEventError",
+    "UnsupportedEventError": "dpproof.accountant.interop.dp_primitives:UnsupportedEventError",
+    "UnsupportedConfigurationError": "dpproof.accountant.interop.jax_privacy:UnsupportedConfigurationError",
     "BudgetExceededError": "dpproof.accountant.theorems.filters:BudgetExceededError",
     "UnreachableTargetError": "dpproof.accountant.claims.calibration:UnreachableTargetError",
     "NoNoiseNeededError": "dpproof.accountant.claims.calibration:NoNoiseNeededError",

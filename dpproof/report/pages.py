@@ -17,6 +17,7 @@ from dpproof.answers import coverage
 from dpproof.claim_file.schema import schema_text
 from dpproof.glossary import GLOSSARY
 from dpproof.proofs_check.registry import verify
+from dpproof.report import deployments
 from dpproof.report.badges import badges
 from dpproof.report.stubs import account_stub, calibrate_stub
 from dpproof.reproduction.experiments import experiments
@@ -98,6 +99,10 @@ def _cell(text: str) -> str:
 
 def pages() -> dict[str, str]:
     """Return the text of each generated page, by its path below ``docs``."""
+    return {**_plain_pages(), "deployments.md": deployments.page()[0]}
+
+
+def _plain_pages() -> dict[str, str]:
     made = {
         "parameters.md": parameters(),
         "explanation/glossary.md": glossary(),
@@ -116,7 +121,10 @@ def pages() -> dict[str, str]:
 def main(arguments: list[str]) -> int:
     """Write the generated pages. With ``--check``, write nothing, and return 1 if a page is out of date."""
     stale = 0
-    for name, text in pages().items():
+    compared, picture = deployments.page()
+    if "--check" not in arguments:
+        (DOCS / deployments.PICTURE).write_bytes(picture)
+    for name, text in {**_plain_pages(), "deployments.md": compared}.items():
         path = DOCS / name
         if "--check" not in arguments:
             path.parent.mkdir(parents=True, exist_ok=True)

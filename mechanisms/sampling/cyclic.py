@@ -36,4 +36,4 @@ def sample(
     shape = (n, parameters.steps)
     turn = np.arange(parameters.steps) % parameters.groups == 0
     sampled = (rng.random(shape) < parameters.sampling_rate) & turn
-    return sampled * vector + rng.normal(0, parameters.noise_multiplier, shape)
+    return np.asarray(sampled * vector + rng.normal(0, parameters.noise_multiplier, shape))

@@ -14,12 +14,12 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.interop.dp_accounting import CertifiedAccountant
 from dpproof.accountant.interop.dp_events import (
-    UnsupportedEventError,
     attained_by,
     event_of_training,
     parts_of,
     privacy_loss_of,
 )
+from dpproof.accountant.interop.dp_primitives import UnsupportedEventError
 
 REPLACE_ONE = dp.NeighboringRelation.REPLACE_ONE
 REPLACE_SPECIAL = dp.NeighboringRelation.REPLACE_SPECIAL

@@ -17,7 +17,7 @@ from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.pairs.sampled_loss import Change
 from dpproof.accountant.pairs.sampled_records import Records
 from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
-from dpproof.accountant.privacy_loss.by_inversion import epsilon_by_inversion
+from dpproof.accountant.privacy_loss.by_inversion import delta_by_inversion, epsilon_by_inversion
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from tests.quadrature import integral, loss_of
 from tests.rows import rows
@@ -137,6 +137,22 @@ def test_losses_shares_and_angles_of_several_records_are_within_their_errors(mos
         high, low = some.angles(np.array([y]), np.array([[turn]]))
         assert low[0, 0] <= angle <= high[0, 0] + 1e-15
     assert error[0] <= 1e-13 * (1 + abs(loss) + most * abs(y) / sigma + most**2 / sigma**2)
+
+
+@rows(
+    "pair",
+    [
+        ReplacedGaussian(0.2, 2.0),
+        BinomialGaussianMixture(0.2, 2.0, 3),
+        BinomialGaussianMixture(1e-7, 300.0, 2),
+    ],
+    ids=["replaced", "three records", "rare records"],
+)
+def test_an_epsilon_of_0_is_certain_above_a_bound_on_the_total_variation_distance(pair):
+    distance = math.sqrt(pair.divergence() * 30 / 2)
+    assert PrivacyLoss([[(pair, 30)], [(pair.reversed(), 30)]]).epsilon(1.001 * distance).upper == 0
+    low, high = delta_by_inversion([(pair.characteristic(), 30)], Fraction(0))
+    assert 0 < low <= high <= distance
 
 
 def test_an_answer_for_several_records_is_narrow_and_that_of_the_grid():

@@ -9,12 +9,14 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import mpmath
 import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from benchmarks import sampling_schemes
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.guarantees.notions import GaussianDP
@@ -109,7 +111,9 @@ def test_one_of_two_steps_encloses_a_quadrature(s, removes):
         assert not reference >= enclosed(1, s, removes=removes).delta(epsilon).lower  # a known-bad control
 
 
-@pytest.mark.parametrize(("t", "nodes", "s"), [(3, 400, 1.0), (4, 90, 2.0)])
+@pytest.mark.parametrize(
+    ("t", "nodes", "s"), [(3, 300, 1.0), pytest.param(4, 90, 2.0, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("removes", [True, False])
 def test_one_of_a_few_steps_encloses_sums_over_all_draws(t, nodes, s, removes):
     for epsilon in (0.25, 0.5, 1.0):
@@ -128,6 +132,7 @@ def test_one_of_one_step_is_one_gaussian():
             assert found.upper - found.lower <= 1e-2 * found.upper + 1e-40
 
 
+@pytest.mark.slow
 def test_two_epochs_enclose_sums_over_all_draws():
     """R = R_1 R_2 is linear in one Gaussian, given the other three."""
     s = 1.0
@@ -169,9 +174,7 @@ def test_a_count_above_a_threshold_is_a_sum_of_coins():
 
 
 def test_more_steps_and_more_noise_are_more_private():
-    epsilons = [
-        guarantee("allocated-sgd", noise_multiplier=1.0, steps=t).epsilon("1e-5") for t in (1, 3, 8, 21, 55)
-    ]
+    epsilons = [guarantee("allocated-sgd", noise_multiplier=1.0, steps=t).epsilon("1e-5") for t in (1, 4, 15)]
     assert all(
         more.lower < less.upper and more.upper < less.lower for less, more in itertools.pairwise(epsilons)
     )
@@ -193,6 +196,7 @@ def test_bands_reduce_the_steps_and_the_column_norm_the_noise():
     assert (banded.epsilon("1e-5").lower, banded.epsilon("1e-5").upper) == (0, plain.epsilon("1e-5").upper)
 
 
+@pytest.mark.slow
 def test_replacement_is_removal_and_addition():
     one, two = (guarantee("allocated-sgd", r, noise_multiplier=1.0, steps=5) for r in (ADD, SWAP))
     low, high = one.epsilon("1e-5"), two.epsilon("1e-5")
@@ -345,3 +349,15 @@ def test_division_by_a_square_root_is_enclosed():
 def test_an_unproved_relation_is_refused(name):
     with pytest.raises(UnprovedAdjacencyError, match="Use"):
         accountant_for(name).account(accountant_for(name).example, Adjacency.EXPERT)
+
+
+def test_the_page_shows_what_the_benchmark_prints():
+    """All rows are there; one of them is computed again."""
+    page = (Path(__file__).parents[2] / "docs/how-to/batches.md").read_text(encoding="utf-8")
+    shown = [
+        line.split(" | ") for line in page.splitlines() if line.startswith("| ") and line.count(" | ") == 3
+    ]
+    rows = {cells[0].removeprefix("| "): cells for cells in shown[1:]}
+    assert list(rows) == [row.words for row in sampling_schemes.ROWS]
+    chosen = next(row for row in sampling_schemes.ROWS if row.given.get("fresh") is False)
+    assert rows[chosen.words][1] == sampling_schemes.cell(chosen, "add-remove")

@@ -58,7 +58,7 @@ TWO = 1.9
 def test_one_step_is_the_gaussian(adjacency, noise):
     moved = 2 if adjacency == "replace" else 1
     exact = account("gaussian", sigma=noise, sensitivity=moved).epsilon("1e-6")
-    found = simulate(one_of(1, noise), adjacency, delta="1e-6", samples=2**17, seed=1)
+    found = simulate(one_of(1, noise), adjacency, delta="1e-6", samples=2**15, seed=1)
     assert found.lower <= exact.lower <= exact.upper <= found.upper
     assert found.width < 0.02 * max(1, exact.upper)
 
@@ -66,10 +66,10 @@ def test_one_step_is_the_gaussian(adjacency, noise):
 def test_one_of_two_steps_is_the_integral():
     with mpmath.workdps(20):
         exact = removal_of_two(TWO)
-    found = simulate(one_of(2), "add-remove", epsilon=TWO, samples=2**16, seed=2)
-    assert found.lower <= exact <= found.upper <= 1.1 * found.lower
-    back = simulate(one_of(2), "add-remove", delta=Fraction(exact), samples=2**16, seed=3)
-    assert back.lower <= TWO <= back.upper <= back.lower + 0.05
+    found = simulate(one_of(2), "add-remove", epsilon=TWO, samples=2**15, seed=2)
+    assert found.lower <= exact <= found.upper <= 1.2 * found.lower
+    back = simulate(one_of(2), "add-remove", delta=Fraction(exact), samples=2**15, seed=3)
+    assert back.lower <= TWO <= back.upper <= back.lower + 0.1
 
 
 @rows("noise, steps, bins", [(1.0, 6, 3), (2.0, 6, 3)])
@@ -109,6 +109,7 @@ def participations(law):
 
     for wait, chance in enumerate(law.start):
         follow(wait, (), float(chance))
+    found = {used: chance for used, chance in found.items() if chance}
     return np.array(list(found)), np.array(list(found.values()))
 
 
@@ -117,7 +118,10 @@ def test_the_recursion_is_the_sum_over_all_participations(law):
     used, chances = participations(law)
     gains = np.random.default_rng(0).normal(size=(law.steps, 5))
     assert math.isclose(chances.sum(), 1)
-    assert np.allclose(law.log_mean(gains), np.log(chances @ np.exp(used @ gains)), rtol=1e-12)
+    for scale in (1, 100, 500):  # the last ones by logarithms
+        values = used @ (scale * gains)
+        exact = [float(np.logaddexp.reduce(column + np.log(chances))) for column in values.T]
+        assert np.allclose(law.log_mean(scale * gains), exact, rtol=1e-12)
     assert np.allclose(law.means(), chances @ used)
 
 
@@ -153,14 +157,14 @@ COMPONENTS = (
 
 @rows("direction, component", COMPONENTS, ids=str)
 def test_a_component_has_the_density_that_it_states_and_keeps_its_cap(direction, component):
-    """Means of 1/(1 + density) under the component and under the noise: 6 standard errors, 40,000 samples each."""
+    """Means of 1/(1 + density) under the component and under the noise: 6 standard errors, 10,000 samples each."""
     rng, mixture = np.random.default_rng(7), Mixture((component,))
-    own = draw(direction, mixture, rng, 40_000)
+    own = draw(direction, mixture, rng, 10_000)
     free = Mixture((Shifted(direction.training, 0.0),))
-    noise = draw(direction, free, rng, 40_000, (component,))
+    noise = draw(direction, free, rng, 10_000, (component,))
     # r = density of the component: the mean of 1/(1 + r) under it is that of r/(1 + r) under the noise
     one, other = 1 / (1 + np.exp(own.log_density)), 1 / (1 + np.exp(-noise.others[0]))
-    error = math.sqrt((one.var() + other.var()) / 40_000)
+    error = math.sqrt((one.var() + other.var()) / 10_000)
     assert abs(one.mean() - other.mean()) < 6 * error
     a, b, start, _ = direction.in_loss(component.cap)
     for drawn, density in ((own, own.log_density), (noise, noise.others[0])):
@@ -269,7 +273,7 @@ def test_a_simulated_answer_is_never_a_certified_one():
         compose(certified, found)
     told = found.as_json()
     assert set(told) == {"simulated"}
-    assert told["simulated"]["alpha"] == "1e-06"
+    assert told["simulated"]["alpha"] == "1e-6"
     assert not told["simulated"]["seed_from_entropy"]
     assert "with confidence 1 - 1e-6 (simulated, " in str(found)
     assert found == simulate(one_of(2), "add-remove", **EXAMPLE)
@@ -289,8 +293,8 @@ def test_poisson_sampling_is_what_the_certified_accountant_says():
         "dp-sgd", sampling_rate=0.1, noise_multiplier=2, steps=20, adjacency="add-remove"
     ).epsilon("1e-4")
     run = TrainingRun(MinSeparation(20, 1, 0.1), 2.0)
-    found = simulate(run, "add-remove", delta="1e-4", samples=2**15, seed=1)
-    assert found.lower <= exact.lower <= exact.upper <= found.upper <= found.lower + 0.1
+    found = simulate(run, "add-remove", delta="1e-4", samples=2**14, seed=1)
+    assert found.lower <= exact.lower <= exact.upper <= found.upper <= found.lower + 0.2
 
 
 def test_all_steps_are_one_longer_step():

@@ -322,3 +322,19 @@ def test_a_batch_is_calibrated_beside_the_printed_noise():
     found = answered("calibrate", "shuffled-batch", *words, *BATCH)
     assert found["printed"]["deviation"]["ratio"] > 10
     assert found["printed"]["statement"] == "sdp.lemma10.privacy.bits"
+
+
+def test_a_second_route_is_asked_and_shown(run):
+    asked = ("account", "gaussian", "--sigma", "2", "--delta", "1e-6", "--check")
+    shown = run(*asked)
+    assert shown.code == 0
+    assert "digits by an integral of the two normal densities in ball arithmetic" in shown.out
+    answer = run(*asked, "--json").json
+    assert answer["check"]["outcome"] == "confirmed"
+    assert answer["check"]["digits"] >= 12
+
+
+def test_an_answer_that_no_second_route_confirms_has_exit_code_3(run):
+    ran = run("account", "laplace", "--scale", "2", "--delta", "0", "--check")
+    assert ran.code == 3
+    assert "check: no second route: this answer was not checked again" in ran.out

@@ -1,0 +1,149 @@
+"""Guarantees of configuration objects of jax_privacy, which are read by their attributes. jax is not imported.
+
+An execution plan carries its event of dp-accounting and its neighbouring relation. A ``BandMFConfig`` and the batch
+selection strategies describe the same by numbers. The accountant assumes what jax_privacy states for these objects:
+gradients are clipped by record, and the noise has the stated multiplier of the column norm of the strategy matrix.
+
+Source: google-deepmind/jax_privacy at commit 8967688 (execution_plan.py, accounting.py, batch_selection.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dp_accounting import dp_event as dp
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.interop.dp_events import event_of_training, privacy_loss_of
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+
+_RELATIONS = {
+    "ADD_OR_REMOVE_ONE": Adjacency.ADD_REMOVE,
+    "REPLACE_ONE": Adjacency.REPLACE,
+    "REPLACE_SPECIAL": Adjacency.BY_SENSITIVITY,
+}
+REFUSED: Mapping[str, str] = {
+    "BallsInBinsSampling": "dp-accounting has no event for one random step of each cycle.",
+    "RandomAllocationSampling": "dp-accounting has no event for a fixed number of random steps.",
+    "BMinSepSampling": "The steps of one record depend on each other, and dp-accounting has no event for this.",
+    "UserSelectionStrategy": "The number of records of a user in a batch is not a part of the object.",
+    "DPKerasConfig": (
+        "It counts every batch as a Poisson sample, also if fit() shuffles the records. "
+        "Describe the batches that are drawn by a batch selection strategy."
+    ),
+}
+"""Objects of jax_privacy without a guarantee here, with the reason."""
+
+
+class UnsupportedConfigurationError(ValueError):
+    """Raised for an object of jax_privacy for which dpproof has no guarantee."""
+
+    def __init__(self, configuration: object, why: str) -> None:
+        super().__init__(f"configuration ({type(configuration).__name__}) is not supported. {why}")
+
+
+def described(
+    configuration: Any, *, noise_multiplier: float | None = None, records: int | None = None
+) -> tuple[dp.DpEvent, Adjacency]:
+    """Return a configuration of jax_privacy as an event of dp-accounting, with the relation for which it is meant.
+
+    Args:
+        configuration: a ``DPExecutionPlan``, a ``BandMFConfig``, or one of the batch selection strategies
+            ``CyclicPoissonSampling`` and ``FixedBatchSampling``.
+        noise_multiplier: the noise of each step over the clipping norm. Give it for a batch selection strategy, whose
+            noise must be independent from step to step.
+        records: the number of records in the dataset. Give it for ``FixedBatchSampling``.
+
+    Raises:
+        UnsupportedConfigurationError: for an object without a guarantee, or one that lacks a number.
+    """
+    kind = type(configuration).__name__
+    if hasattr(configuration, "dp_event") and hasattr(configuration, "neighboring_relation"):
+        return configuration.dp_event, _RELATIONS[configuration.neighboring_relation.name]
+    if kind not in READ:
+        why = REFUSED.get(kind, f"Give one of: DPExecutionPlan, {', '.join(READ)}.")
+        raise UnsupportedConfigurationError(configuration, why)
+    noise = getattr(configuration, "noise_multiplier", noise_multiplier)
+    if noise is None:
+        raise UnsupportedConfigurationError(
+            configuration, "Its noise_multiplier is not set. Calibrate or give it."
+        )
+    return READ[kind](configuration, noise, records)
+
+
+def guarantee_of(
+    configuration: Any, *, noise_multiplier: float | None = None, records: int | None = None
+) -> PrivacyLoss:
+    """Return the guarantee of a configuration of jax_privacy, under the relation for which it is meant.
+
+    The arguments are those of `described`.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class CyclicPoissonSampling:  # jax_privacy has the same attributes
+    ...     sampling_prob: float
+    ...     iterations: int
+    ...     truncated_batch_size: int | None = None
+    ...     cycle_length: int = 1
+    >>> guarantee_of(CyclicPoissonSampling(0.01, 1000), noise_multiplier=1.0).epsilon("1e-6").upper
+    2.12451517
+
+    Raises:
+        UnsupportedConfigurationError: see `described`.
+    """
+    event, relation = described(configuration, noise_multiplier=noise_multiplier, records=records)
+    return privacy_loss_of(event, relation)
+
+
+Read = tuple[dp.DpEvent, Adjacency]
+
+
+def _banded(configuration: Any, noise: float, _records: int | None) -> Read:
+    """Return a banded matrix factorisation with cyclic Poisson sampling: a training with fewer steps.
+
+    Source: Choquette-Choo et al., arXiv:2306.08153, Theorem 1. A record can take part only in every b-th step,
+    where b is the number of bands. So its contributions do not share a noise term.
+    """
+    _check_whole_batches(configuration)
+    bands = len(configuration.strategy)
+    rate = configuration.expected_participations * bands / configuration.iterations
+    public = configuration.num_examples is not None
+    return (
+        event_of_training(rate, noise, math.ceil(configuration.iterations / bands)),
+        Adjacency.BY_SENSITIVITY if public else Adjacency.ADD_REMOVE,
+    )
+
+
+def _cyclic(configuration: Any, noise: float, _records: int | None) -> Read:
+    _check_whole_batches(configuration)
+    cycle = configuration.cycle_length
+    split = getattr(getattr(configuration, "partition_type", None), "name", "EQUAL_SPLIT")
+    # with groups of equal sizes, an added record moves other records to other groups
+    own = Adjacency.ADD_REMOVE if cycle == 1 or split == "INDEPENDENT" else Adjacency.BY_SENSITIVITY
+    steps = math.ceil(configuration.iterations / cycle)
+    return event_of_training(configuration.sampling_prob, noise, steps), own
+
+
+def _fixed(configuration: Any, noise: float, records: int | None) -> Read:
+    if records is None:
+        raise UnsupportedConfigurationError(
+            configuration, "Give the number of records in the dataset (records)."
+        )
+    kind = dp.SampledWithReplacementDpEvent if configuration.replace else dp.SampledWithoutReplacementDpEvent
+    step = kind(records, configuration.batch_size, dp.GaussianDpEvent(noise))
+    return dp.SelfComposedDpEvent(step, configuration.iterations), Adjacency.REPLACE
+
+
+def _check_whole_batches(configuration: Any) -> None:
+    if configuration.truncated_batch_size is not None:
+        why = "Its batches are truncated, and dpproof has no pair for a truncated sample."
+        raise UnsupportedConfigurationError(configuration, why)
+
+
+READ: Mapping[str, Callable[[Any, float, int | None], Read]] = {
+    "BandMFConfig": _banded,
+    "CyclicPoissonSampling": _cyclic,
+    "FixedBatchSampling": _fixed,
+}

@@ -1,0 +1,234 @@
+"""The records of the deployments registry: reads a checkout, and writes a record from a claim.
+
+The registry, https://github.com/opendp/deployments-registry-data, keeps one file in YAML for each deployment. A
+newer checkout replaces the published numbers of the bundled rows. What the bundled rows know beyond the records,
+such as a configuration, still applies.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dpproof.accountant.claims.claim import Claim
+from dpproof.accountant.claims.trust import TrustModel
+from dpproof.deployments.records import Deployment
+from dpproof.version import __version__
+
+SCHEMA = "schemas/deployments-schema.yaml"
+_NUMBERS = ("epsilon", "delta", "rho")
+_TRUST = {"Local": "local", "Shuffle": "shuffle"}
+
+
+def read_registry(folder: Path, known: Sequence[Deployment]) -> tuple[list[Deployment], list[str]]:
+    """Return the rows of a checkout of the registry, and what is wrong with its records.
+
+    Args:
+        folder: the checkout, or a folder with records.
+        known: bundled rows. They give the methods of recomputation for the records that they know.
+
+    Raises:
+        ValueError: the folder has no records, or PyYAML is not installed.
+    """
+    files = sorted((folder / "deployments").glob("*.yaml")) or sorted(folder.glob("*.yaml"))
+    if not files:
+        raise ValueError(f"folder ({folder}) must hold records of the registry, files that end in .yaml.")
+    texts = [(path.stem, read_record(path)) for path in files]
+    wrong = [f"{name}: {told}" for name, record in texts for told in problems(record, folder / SCHEMA)]
+    return [row for name, record in texts for row in rows_of(name, record, known)], wrong
+
+
+def read_record(path: Path) -> Mapping[str, Any]:
+    """Return one record of the registry as data."""
+    found: Mapping[str, Any] = _yaml().safe_load(path.read_text("utf-8"))
+    return found
+
+
+def rows_of(name: str, record: Mapping[str, Any], known: Sequence[Deployment]) -> Iterator[Deployment]:
+    """Yield the rows of one record: the bundled ones with today's numbers, or a new one."""
+    numbers, mine = _published(record), [row for row in known if row.record == name]
+    if not mine:
+        yield _new(name, record, numbers)
+    for row in mine:
+        alone = len(mine) == 1
+        yield replace(row, published={**row.published, **numbers}) if alone else row
+
+
+def _published(record: Mapping[str, Any]) -> dict[str, str]:
+    stated = record["deployment"].get("privacy_loss", {}).get("privacy_parameters") or {}
+    return {name: _text(stated[name]) for name in _NUMBERS if isinstance(stated.get(name), int | float)}
+
+
+def _text(value: float) -> str:
+    return f"{value:g}" if value < 1e-3 else repr(value)
+
+
+def _new(name: str, record: Mapping[str, Any], numbers: dict[str, str]) -> Deployment:
+    """Return the row of a record that the bundled table does not know. A stated rho can still be converted."""
+    deployment = record["deployment"]
+    basic, loss = deployment["basic"], deployment.get("privacy_loss", {})
+    convertible = numbers.keys() >= {"rho", "epsilon", "delta"}
+    return Deployment(
+        name,
+        basic["name"],
+        ", ".join(basic["data_curators"]),
+        int(str(basic["publication_date"])[:4]),
+        "the given folder of the registry",
+        numbers,
+        unit=str(loss.get("privacy_unit", "")).strip(),
+        trust=_TRUST.get(deployment.get("deployment_model", {}).get("model_name", ""), "central"),
+        record=name,
+        missing=("the neighbouring relation", "the parameters of the mechanism"),
+        recompute={"by": "rho"} if convertible else {},
+    )
+
+
+def problems(record: Mapping[str, Any], schema: Path) -> list[str]:
+    """Return what is wrong with a record, by the schema of the registry if it is there, else by its main rules."""
+    if not schema.is_file():
+        return _main_rules(record)
+    try:
+        validator = importlib.import_module("jsonschema").Draft7Validator
+    except ModuleNotFoundError:
+        return _main_rules(record)
+    found = validator(_yaml().safe_load(schema.read_text("utf-8"))).iter_errors(record)
+    return [f"{'.'.join(map(str, one.path))}: {one.message}" for one in found]
+
+
+_BASIC = (
+    "name", "data_curators", "description", "intended_use", "data_product_type", "data_product_region",
+    "publication_date",
+)  # fmt: skip
+
+
+def _main_rules(record: Mapping[str, Any]) -> list[str]:
+    lacking = [key for key in ("url_slug", "status", "tier", "deployment") if key not in record]
+    basic = record.get("deployment", {}).get("basic", {})
+    return [f"{key} is missing" for key in [*lacking, *(key for key in _BASIC if key not in basic)]]
+
+
+def slug_of(name: str, curators: Sequence[str], year: str) -> str:
+    """Return the address of a record, by the rule of the registry.
+
+    >>> slug_of("Ward data", ["A hospital"], "2026")
+    'ward-data-a-hospital-2026'
+    """
+    parts = (re.sub(r"\W+", "_", part.lower()) for part in (name, "-".join(curators), year))
+    return "_".join(parts).replace("_", "-")
+
+
+def record_of(claim: Claim, certified: str = "") -> str:
+    """Return a draft of a registry record for a claim, as YAML that the registry's own check accepts.
+
+    What a claim does not know, such as the curator, is a placeholder. The notes of the record list these fields.
+
+    Args:
+        certified: a sentence on what was certified for the claim, for the details of the privacy loss.
+    """
+    record = _record(claim, certified)
+    return "\n".join(_lines(record, 0)) + "\n"
+
+
+_PLACEHOLDER = "To be filled in"
+
+
+def _record(claim: Claim, certified: str) -> Mapping[str, Any]:
+    today = _today()
+    curators = [_PLACEHOLDER]
+    variant = {"rho": "Zero-concentrated DP", "mu": "Custom"}.get(
+        next(iter(claim.promise)), "Approximate DP" if claim.promise.get("delta") else "Pure DP"
+    )
+    trained = claim.mechanism == "dp-sgd"
+    given = ", ".join(f"{name} {value}" for name, value in claim.parameters.items())
+    return {
+        "url_slug": slug_of(claim.name, curators, today[:4]),
+        "status": "Draft",
+        "tier": 2,
+        "deployment": {
+            "basic": {
+                "name": claim.name,
+                "data_curators": curators,
+                "intended_use": _PLACEHOLDER,
+                "data_product_type": "Machine learning model" if trained else "Summary statistics",
+                "data_product_region": _PLACEHOLDER,
+                "description": _PLACEHOLDER,
+                "publication_date": today,
+            },
+            "dp_variant": {"variant_name": variant},
+            "privacy_loss": {
+                "privacy_unit": "User-level",
+                "privacy_unit_details": f"Neighbouring relation: {claim.adjacency.value}.",
+                "privacy_parameters": {
+                    name: float(value) for name, value in claim.promise.items() if name in _NUMBERS
+                },
+                "privacy_parameters_details": certified or f"Claimed: {dict(claim.promise)}.",
+            },
+            "deployment_model": {
+                "model_name": {TrustModel.LOCAL: "Local", TrustModel.SHUFFLE: "Shuffle"}.get(
+                    claim.trust, "Central"
+                ),
+                "model_name_details": f"Trust model of the claim: {claim.trust.value}.",
+            },
+            "implementation": {"mechanisms": f"{claim.mechanism}. Parameters: {given or 'none'}."},
+            "administrative": {
+                "sources": claim.source or _PLACEHOLDER,
+                "notes": f"Draft written by dpproof {__version__}. Fields that say '{_PLACEHOLDER}', the type of the"
+                " product and the unit are for the curator.",
+                "registry_authors": [f"dpproof {__version__}"],
+            },
+        },
+    }
+
+
+def _today() -> str:
+    """Return the date of SOURCE_DATE_EPOCH, or today's."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    now = datetime.datetime.now(datetime.UTC)
+    return (
+        (now if epoch is None else datetime.datetime.fromtimestamp(int(epoch), datetime.UTC))
+        .date()
+        .isoformat()
+    )
+
+
+def _lines(node: Mapping[str, Any], depth: int) -> Iterator[str]:
+    """Yield YAML in the registry's style: nested maps, lists of text, quoted text, numbers."""
+    pad = "  " * depth
+    for key, value in node.items():
+        match value:
+            case dict() if value:
+                yield f"{pad}{key}:"
+                yield from _lines(value, depth + 1)
+            case dict():
+                yield f"{pad}{key}: {{}}"
+            case list():
+                yield f"{pad}{key}:"
+                yield from (f"{pad}  - {_scalar(one)}" for one in value)
+            case _ if key in ("url_slug", "status"):
+                yield f"{pad}{key}: {value}"
+            case _:
+                yield f"{pad}{key}: {_scalar(value)}"
+
+
+def _scalar(value: str | float) -> str:
+    """Return text in quotes, as JSON writes it, and numbers so that YAML 1.1 reads them as numbers."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    text = repr(value)
+    return text.replace("e", ".0e") if "e" in text and "." not in text else text
+
+
+def _yaml() -> Any:
+    try:
+        return importlib.import_module("yaml")
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            "Records of the registry are in YAML. Install PyYAML to read them: pip install pyyaml"
+        ) from error
