@@ -26,7 +26,7 @@ _BLOCK = 2**13
 """The number of entries that are computed at a time, so that they fit into the processor's cache."""
 
 
-def _elementwise(kernel: Callable[..., Floats]) -> Callable[..., Any]:
+def _elementwise(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of arrays of any shape from one of short arrays with one axis. Scalars give scalars."""
     alone = of_numbers(kernel.__name__) if kernel.__name__ in BALLS else None
 
@@ -50,7 +50,7 @@ def _elementwise(kernel: Callable[..., Floats]) -> Callable[..., Any]:
     return function
 
 
-def _one_by_one(alone: Callable[..., float], kernel: Callable[..., Floats], flat: list[Floats]) -> Floats:
+def _one_by_one(alone: Callable[..., float], kernel: Callable[..., Any], flat: list[Floats]) -> Any:
     """Return the values of a few numbers: from ball arithmetic, or from the kernel where ``math`` has no value."""
     try:
         return np.array(
@@ -157,7 +157,7 @@ def expm1_sum(power: Any, low: Any, r: Any) -> Any:
 
 
 @_elementwise
-def exp(x: Floats) -> Floats:
+def exp(x: Floats) -> Any:
     """Return e^x. A result below 2^-1022 has an absolute error of at most 2^-1074.
 
     >>> float(exp(1.0))
@@ -173,7 +173,7 @@ def exp(x: Floats) -> Floats:
 
 
 @_elementwise
-def expm1(x: Floats) -> Floats:
+def expm1(x: Floats) -> Any:
     """Return e^x - 1.
 
     >>> float(expm1(1e-20))
@@ -196,7 +196,7 @@ def log_sum(high: Any, low: Any, r: Any) -> Any:
     return high + (r + (low + log_rest(r)))
 
 
-def _log_normal(s: Floats, more: Floats | float = 0.0) -> Floats:
+def _log_normal(s: Floats, more: Floats | float = 0.0) -> Any:
     """Return log(s) + more for normal s. The number ``more`` is at most u."""
     bits = s.view(np.int64)
     shifted = bits - _OFFSET
@@ -210,7 +210,7 @@ def _log_normal(s: Floats, more: Floats | float = 0.0) -> Floats:
 
 
 @_elementwise
-def log(x: Floats) -> Floats:
+def log(x: Floats) -> Any:
     """Return the natural logarithm: minus infinity at 0, NaN below.
 
     >>> float(log(10.0))
@@ -226,7 +226,7 @@ def log(x: Floats) -> Floats:
 
 
 @_elementwise
-def log1p(x: Floats) -> Floats:
+def log1p(x: Floats) -> Any:
     """Return log(1 + x): minus infinity at -1, NaN below.
 
     >>> float(log1p(1e-20))
@@ -273,7 +273,7 @@ def turned_sum(own: Any, other: Any, r: Any) -> Any:
 
 
 @_elementwise
-def sin(x: Floats) -> Floats:
+def sin(x: Floats) -> Any:
     """Return the sine of x. Where |x| is above 0.02, the absolute error may be larger by 2^-80, above 1e6 by 2^-60.
 
     >>> float(sin(1.0))
@@ -286,7 +286,7 @@ def sin(x: Floats) -> Floats:
 
 
 @_elementwise
-def cos(x: Floats) -> Floats:
+def cos(x: Floats) -> Any:
     """Return the cosine of x. The absolute error may be larger by 2^-80, where |x| is above 1e6 by 2^-60.
 
     >>> float(cos(1.0))
@@ -319,7 +319,7 @@ def arc_sum(arc: Any, low: Any, d: Any) -> Any:
 
 
 @_elementwise
-def arctan2(y: Floats, x: Floats) -> Floats:
+def arctan2(y: Floats, x: Floats) -> Any:
     """Return the angle of the point (x, y), for finite coordinates from 1e-290 to 1e290 in size, or 0.
 
     >>> float(arctan2(1.0, -1.0))
@@ -340,7 +340,7 @@ def arctan2(y: Floats, x: Floats) -> Floats:
 
 
 @_elementwise
-def hypot(x: Floats, y: Floats) -> Floats:
+def hypot(x: Floats, y: Floats) -> Any:
     """Return the square root of x^2 + y^2.
 
     >>> float(hypot(3.0, 4.0))
@@ -353,7 +353,7 @@ def hypot(x: Floats, y: Floats) -> Floats:
 
 
 @_elementwise
-def arcsinh(x: Floats) -> Floats:
+def arcsinh(x: Floats) -> Any:
     """Return the inverse hyperbolic sine. It errs by at most 6 units in the last place.
 
     >>> float(arcsinh(1e-20)), float(arcsinh(1.0))

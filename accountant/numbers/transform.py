@@ -133,7 +133,7 @@ def _along_columns(matrix: Complexes, twiddles: Complexes | None) -> Complexes:
     for first in range(0, columns, width):
         block = slice(first, first + width)
         spaces[0].reshape(n, width)[:] = matrix[:, block]
-        found = _stockham(*spaces, n).reshape(n, width)
+        found = _stockham(spaces[0], spaces[1], spaces[2], n).reshape(n, width)
         if twiddles is not None:
             found *= twiddles[:, block]
         result[block] = found.T
