@@ -196,7 +196,7 @@ class Blocks:
         """
         found = np.zeros((len(a), len(self.log_masses)))
         for cut in cuts:
-            half = (a * a)[:, None] / (2 * cut.width**2)
+            half = (a * a)[:, None] / (2 * cut.width * cut.width)
             kept, dropped = self._weights(cut)
             found += np.minimum(half, np.logaddexp(0.0, half + dropped) - kept) + 1e-9
         return found
@@ -217,6 +217,7 @@ def _edges(tilting: Tilting) -> Floats:
     sample, sigma = tilting.sample, tilting.sigma
     # Beyond this output, nearly all records are sampled.
     even = sigma * math.log(sample.most / sample.rate) + sample.most / sigma
+    fineness = min(sample.most, 4)  # the number of sampled records changes in several places
     high = _FARTHEST + max(largest_pull(sample, tilting.up, tilting.down, _FARTHEST), even)
     count = math.ceil(math.log(high / _FARTHEST) / 0.03) + 1
     further = np.geomspace(_FARTHEST, high, count)
@@ -228,7 +229,7 @@ def _edges(tilting: Tilting) -> Floats:
         if not some.size:
             raise OverflowError("the density of the tilted loss leaves the range of doubles")
         first, last = edges[some[0]], edges[some[-1] + 1]
-        count = math.ceil(min((last - first) / _LEAST_WIDTH, _MOST_BLOCKS))
+        count = math.ceil(min((last - first) / _LEAST_WIDTH, _MOST_BLOCKS) * fineness)
         fine = first + (last - first) / count * np.arange(count)
         edges = np.concatenate((coarse[coarse < first], fine, coarse[coarse >= last]))
         if (last - first) / count <= 2 * _LEAST_WIDTH:
@@ -253,10 +254,10 @@ def _log_masses(tilting: Tilting, edges: Floats, more: float = 0.0) -> tuple[Flo
     """Return upper and lower logarithms of the integrals between edges, and upper ones below and above all edges.
 
     The integrand is that of the real line, without the factor of the normal density. Without the cuts, its
-    logarithm g has the slope -y + (up p(y) + down p(-y))/sigma. So g is at most g(u) plus the largest slope, if that
-    is positive, times the width, on a block that begins at u. Each cut's weight is monotone, so it is at most that
+    logarithm g has the slope -y + (up p(y) + down p(-y))/sigma. So on a block that begins at u, g(y) is at most g(u)
+    plus the largest slope times y - u. Each cut's weight is monotone, so it is at most that
     of an end. Its logarithm is concave. So the second derivative of the whole exponent is at most K =
-    (up/sigma^2) p (1 - p) - 1, and the exponent is at least its smaller end less K^+ width^2/8. The upper
+    (up/sigma^2) p (1 - p) - 1, and the exponent is at least its chord less K^+ width^2/8. The upper
     bounds are for intervals that are longer by ``more``.
     """
     sigma, up, most_records = tilting.sigma, tilting.up, tilting.sample.most
@@ -269,15 +270,28 @@ def _log_masses(tilting: Tilting, edges: Floats, more: float = 0.0) -> tuple[Flo
     plain, widths = loss - edges * edges / 2, np.diff(edges)
     value = plain + kept
     slope = (up * share[1:] + tilting.down * other[:-1]) / sigma - edges[:-1]
-    bend = up / sigma**2 * np.minimum(most_records * share[1:], most_records**2 / 4) - 1
-    upper = plain[:-1] + most[1:-1] + np.maximum(slope, 0.0) * widths + np.log(widths + more)
-    lower = np.minimum(value[:-1], value[1:]) - np.maximum(bend, 0.0) * widths**2 / 8 + np.log(widths)
+    bend = up / (sigma * sigma) * np.minimum(most_records * share[1:], most_records**2 / 4) - 1
+    grown = (
+        np.maximum(slope, 0.0) * widths + np.log(widths + more) if more else _log_exponential(slope, widths)
+    )
+    upper = plain[:-1] + most[1:-1] + grown
+    chord = _log_exponential(np.diff(value) / widths, widths)
+    lower = value[:-1] + chord - np.maximum(bend, 0.0) * widths**2 / 8
     outside = math.log(1 / _FARTHEST + more)
     first, last = plain[0] + most[0], plain[-1] + most[-1]
     rounding = 1e-6 + 1e-14 * (np.abs(loss) + edges * edges + np.abs(kept))
     between = np.maximum(rounding[:-1], rounding[1:])
     ends = first + outside + rounding[0], last + outside + rounding[-1]
     return upper + between, lower - between, float(ends[0]), float(ends[1])
+
+
+def _log_exponential(slope: Floats, width: Floats) -> Floats:
+    """Return the logarithm of the integral of exp(slope x) for x from 0 to the width."""
+    turn = slope * width
+    size = np.maximum(np.abs(turn), 1e-9)
+    # (e^t - 1)/t for t > 0. For t < 0 it is e^t times this.
+    factor = np.where(size > 30, size - np.log(size), np.log(np.expm1(np.minimum(size, 30.0)) / size))
+    return np.asarray(np.log(width) + factor + np.minimum(turn, 0.0))
 
 
 def _log_tails(tilting: Tilting, edges: Floats) -> tuple[Floats, Floats, float]:

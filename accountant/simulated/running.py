@@ -6,14 +6,13 @@ every proposal and every stake.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 from numpy.random import Generator
 
-from dpproof.accountant.numbers.arithmetic import np
+from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.accountant.simulated.answer import Quantity
 from dpproof.accountant.simulated.confidence import SAFE, Bets, first, last

@@ -143,7 +143,7 @@ def test_losses_shares_and_angles_of_several_records_are_within_their_errors(mos
     "pair",
     [
         ReplacedGaussian(0.2, 2.0),
-        BinomialGaussianMixture(0.2, 2.0, 3),
+        BinomialGaussianMixture(0.2, 20.0, 3),
         BinomialGaussianMixture(1e-7, 300.0, 2),
     ],
     ids=["replaced", "three records", "rare records"],
