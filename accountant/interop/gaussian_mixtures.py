@@ -9,7 +9,7 @@ Gaussian is a Poisson sample, and has the exact pair. Others get a pair with fin
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -75,10 +75,10 @@ class MixtureProfile(Profile):
             low, high, margin = low - margin, high + margin, 2 * margin
         return flint.arb(low).union(flint.arb(high))
 
-    def _total(self, value: object) -> flint.arb:
+    def _total(self, value: Callable[[flint.arb], flint.arb]) -> flint.arb:
         """Return the mean of a function of the shift."""
         pairs = zip(self.shifts, self.weights, strict=True)
-        return sum((arb_of(weight) * value(arb_of(shift)) for shift, weight in pairs), flint.arb(0))  # type: ignore[operator]
+        return sum((arb_of(weight) * value(arb_of(shift)) for shift, weight in pairs), flint.arb(0))
 
 
 def mixture_pair(deviation: float, shifts: Sequence[float], weights: Sequence[float]) -> DominatingPair:
