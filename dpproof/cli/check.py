@@ -82,6 +82,8 @@ def check(
     deployments registry, one of its records, or a table of your own.
     """
     if target == "deployments":
+        others = {"html": html, "sarif": sarif, "junit": junit, "markdown": markdown, "emit": emit}
+        _refuse_others({**others, "cluster": cluster, "journal": journal})
         from dpproof.cli.deployments import check_deployments
 
         raise Exit(check_deployments(where, json, verbose))
@@ -92,6 +94,10 @@ def check(
         known = ["papers", "deployments", *_beside(target)]
         raise ValueError(f"target ({target!r}) {rule}{nearest(target, known)}")
     if emit is not None:
+        if target == "papers":
+            raise ValueError(
+                "emit ('registry') writes records of claims. Give a claim file instead of 'papers'."
+            )
         from dpproof.cli.deployments import emit_records
 
         raise Exit(emit_records(Path(target), allow_outside))
@@ -106,6 +112,14 @@ def check(
             _check_papers(asked, workers)
         import_from(Path(target).parent)
         _check_file(Path(target), read_all(Path(target), check_ready, outside=allow_outside), asked, workers)
+
+
+def _refuse_others(given: Mapping[str, object]) -> None:
+    """Raise if an option is given that the comparison of deployments does not have."""
+    for name, value in given.items():
+        if value is not None:
+            rule = "has no meaning for 'deployments'. Use --json for data, and --verbose for a paragraph on each row."
+            raise ValueError(f"{name} ({str(value)!r}) {rule}")
 
 
 def _beside(target: str) -> list[str]:

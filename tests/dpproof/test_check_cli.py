@@ -211,7 +211,9 @@ def test_a_report_that_cannot_be_written_is_refused_before_any_work(refused, cla
 
 @pytest.mark.parametrize("target", ["paper", "nowhere.toml", ".", ""])
 def test_an_unknown_target_is_refused(refused, target):
-    assert f"target ({target!r}) must be 'papers' or an existing claim file" in refused("check", target)
+    assert f"target ({target!r}) must be 'papers', 'deployments' or an existing claim file" in refused(
+        "check", target
+    )
 
 
 def test_nothing_is_written_when_the_work_fails(run, claim_file, tmp_path, monkeypatch):
