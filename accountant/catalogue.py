@@ -38,6 +38,7 @@ CATALOGUE: Mapping[str, str] = {
     "sparse-vector": "sparse_vector.technique",
     "private-selection": "selection.private_selection",
     "tuned-dp-sgd": "selection.tuned_dp_sgd",
+    "partition-selection": "selection.partition_selection",
     "smooth-gaussian": "smooth_sensitivity.gaussian",
     "smooth-laplace": "smooth_sensitivity.laplace",
     "smooth-cauchy": "smooth_sensitivity.cauchy",

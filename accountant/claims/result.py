@@ -190,7 +190,7 @@ class PrivacyResult:
         >>> from dpproof.accountant.catalogue import accountant_for
         >>> found = accountant_for("laplace").account(accountant_for("laplace").parameters(5.0))
         >>> sorted(one.value for one in found.epsilon("0.5").assumptions), found.epsilon(0).assumptions
-        (['elementary-4ulp'], frozenset())
+        ([], frozenset())
         """
         return self._asked(lambda: self.guarantee.epsilon(delta))
 

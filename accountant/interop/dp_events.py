@@ -35,6 +35,7 @@ from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.pairs.subsampled import Subsampled
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.sampling import truncated
 from dpproof.accountant.theorems.selection import Runs, Selected
 
 
@@ -141,7 +142,10 @@ def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[DominatingPa
     known = [(one, n, rho_of(one, adjacency)) for one, n in primitives]
     rho = sum((own * n for _, n, own in known if own is not None), Fraction(0))
     others = [(one, n) for one, n, own in known if own is None]
-    parts = [(pair, n * times) for one, n in others for pair, times in _primitive(one, adjacency)]
+    cut = [(one, n) for one, n in others if type(one).__name__ == _TRUNCATED]
+    others = [(one, n) for one, n in others if type(one).__name__ != _TRUNCATED]
+    parts = [(_truncated(one, n, adjacency), 1) for one, n in cut if n]
+    parts += [(pair, n * times) for one, n in others for pair, times in _primitive(one, adjacency)]
     return parts + ([(dominating_pair(ZCDP(rho, CANONNE_KAMATH_STEINKE)), 1)] if rho else [])
 
 
@@ -280,6 +284,26 @@ def _selected(event: dp.RepeatAndSelectDpEvent, adjacency: Adjacency) -> Made:
     ]
 
 
+_TRUNCATED = "TruncatedSubsampledGaussianDpEvent"
+
+
+def _truncated(event: Any, steps: int, adjacency: Adjacency) -> DominatingPair:
+    """Return a pair of several steps with truncated Poisson samples, from the profile of all of them."""
+    if adjacency is Adjacency.BY_SENSITIVITY:
+        why = "The guarantee of truncated samples is proved for add-remove and replace."
+        raise UnsupportedEventError(event, adjacency, why)
+    training = truncated.TruncatedSGDParameters(
+        event.sampling_probability,
+        event.noise_multiplier,
+        steps,
+        event.truncated_batch_size,
+        event.dataset_size,
+    )
+    return dominating_pair(
+        truncated.account(training, adjacency).guarantee, points=2 * _POINTS, smallest=_SMALLEST
+    )
+
+
 _POINTS, _SMALLEST = 96, 1e-14
 """Pairs of whole events: the number of losses on each side of 0, and a delta that counts as an infinite loss."""
 _SAMPLED: Mapping[str, Callable[[Any, Adjacency], Made]] = {
@@ -293,10 +317,6 @@ COMPOSED = ("SelfComposedDpEvent", "ComposedDpEvent", "ZCDpEvent")
 REFUSED: Mapping[str, str] = {
     "DpEvent": "It is the base class of all events, and describes nothing.",
     "UnsupportedDpEvent": "It stands for an operation that has no description.",
-    "TruncatedSubsampledGaussianDpEvent": (
-        "Which records are dropped depends on the other records, and dpproof has no pair for it. "
-        "Use a Poisson sample without truncation."
-    ),
 }
 """The events without a guarantee, with the reason."""
 _UNKNOWN = "dpproof does not know this kind of event."
@@ -304,4 +324,4 @@ _UNKNOWN = "dpproof does not know this kind of event."
 
 def mapped() -> frozenset[str]:
     """Return the names of the classes of events that have a guarantee under at least one relation."""
-    return frozenset((*MAKERS, *_SAMPLED, *COMPOSED))
+    return frozenset((*MAKERS, *_SAMPLED, *COMPOSED, _TRUNCATED))

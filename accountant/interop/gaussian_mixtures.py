@@ -9,7 +9,7 @@ Gaussian is a Poisson sample, and has the exact pair. Others get a pair with fin
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -75,10 +75,10 @@ class MixtureProfile(Profile):
             low, high, margin = low - margin, high + margin, 2 * margin
         return flint.arb(low).union(flint.arb(high))
 
-    def _total(self, value: object) -> flint.arb:
+    def _total(self, value: Callable[[flint.arb], flint.arb]) -> flint.arb:
         """Return the mean of a function of the shift."""
         pairs = zip(self.shifts, self.weights, strict=True)
-        return sum((arb_of(weight) * value(arb_of(shift)) for shift, weight in pairs), flint.arb(0))  # type: ignore[operator]
+        return sum((arb_of(weight) * value(arb_of(shift)) for shift, weight in pairs), flint.arb(0))
 
 
 def mixture_pair(deviation: float, shifts: Sequence[float], weights: Sequence[float]) -> DominatingPair:
@@ -100,14 +100,14 @@ def mixture_pair(deviation: float, shifts: Sequence[float], weights: Sequence[fl
         if at < 0 or mass < 0:
             raise ValueError(f"sensitivity ({shift!r}) and sampling_prob ({weight!r}) must be at least 0")
         merged[at] = merged.get(at, Fraction(0)) + mass
-    total = sum(merged.values())
+    total = sum(merged.values(), Fraction(0))
     if abs(total - 1) > Fraction(1, 10**9):
         raise ValueError(f"sampling_probs (sum {float(total)!r}) must add up to 1")
     moved = {at: mass for at, mass in merged.items() if at and mass}
-    rest = max(1 - sum(moved.values()), Fraction(0))
+    rest = max(1 - sum(moved.values(), Fraction(0)), Fraction(0))
     if len(moved) == 1 and (noise := _noise(deviation, *moved)) and _is_double(*moved.values()):
         return SubsampledGaussian(min(float(*moved.values()), 1.0), noise)
-    scale = sum(moved.values()) + rest
+    scale = sum(moved.values(), rest)
     sides = [
         MixtureProfile(
             (Fraction(0), *(at / exact(deviation) for at in moved)),

@@ -1,10 +1,10 @@
-"""Assumptions about the machine's arithmetic, recorded whenever a bound uses them.
+"""Arithmetic without assumptions about the machine's functions, and a record of exceptions.
 
-Most bounds come from ball arithmetic and assume nothing. Faster ones use elementary functions of numpy and
-the C library, with an assumed error of at most 4 units in the last place each. Modules that use such
-functions import ``np``, ``math`` and their caches from here, so that every call is recorded. If a value comes
-from a cache, the assumptions of its computation are recorded again. So each answer lists exactly the
-assumptions of its own computation.
+Most bounds come from ball arithmetic. Faster ones use doubles, whose basic operations round to nearest (IEEE
+754). Modules of bounds import ``np``, ``math`` and their caches from here: the elementary functions are then
+those of ``elementary`` and ``scalars``, which have proved errors. A function of numpy or of the C library that
+has none is assumed to err by at most 4 units in the last place, and each call is recorded. If a value comes
+from a cache, the assumptions of its computation are recorded again. So an answer would list them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def recorded() -> Iterator[set[Assumption]]:
     After the block, this set is added to the set of the enclosing block.
 
     >>> with recorded() as used:
-    ...     one = np.exp(0.0)
+    ...     one = np.cosh(0.0)
     >>> sorted(assumption.value for assumption in used)
     ['elementary-4ulp']
     """
@@ -118,33 +118,53 @@ def in_words(assumptions: Iterable[Assumption]) -> str:
     """Return one line that names the unproved assumptions about the machine's arithmetic.
 
     >>> in_words([])
-    'arithmetic: ball arithmetic; nothing is assumed of the functions of the machine'
+    "arithmetic: balls and doubles; nothing is assumed of the machine's functions"
     """
     assumed = "; ".join(entry["assumes"] for entry in listed(assumptions))
     if not assumed:
-        return "arithmetic: ball arithmetic; nothing is assumed of the functions of the machine"
+        return "arithmetic: balls and doubles; nothing is assumed of the machine's functions"
     return f"arithmetic, assumed and not proved: {assumed}; see {_EXPLAINED}"
 
 
 _ELEMENTARY = frozenset(
     {"acos", "acosh", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh"}
     | {"asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2"}
-    | {"expm1", "float_power", "gamma", "geomspace", "hypot", "i0", "lgamma", "log", "log10", "log1p", "log2"}
+    | {"expm1", "float_power", "gamma", "hypot", "i0", "lgamma", "log", "log10", "log1p", "log2"}
     | {"logaddexp", "logaddexp2", "logspace", "pow", "power", "sin", "sinc", "sinh", "tan", "tanh"}
 )
 
 
+_PROVED = {
+    "numpy": frozenset(
+        {"abs", "absolute", "angle", "arcsinh", "arctan", "arctan2", "cos", "exp", "expm1", "hypot", "log"}
+        | {"log1p", "logaddexp", "sin"}
+    ),
+    "math": frozenset({"asinh", "exp", "expm1", "hypot", "lgamma", "log", "log1p", "log2"}),
+}
+"""The functions that ``elementary`` computes with a proved error. They replace those of numpy and of the C library."""
+
+
 class _Recorded:
-    """A module whose elementary functions record each call."""
+    """A module whose elementary functions have a proved error, or record each call."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
         module = importlib.import_module(self._name)  # when it is used: many answers do without numpy
-        found = _calls(module, name) if name in _ELEMENTARY else getattr(module, name)
+        if name in _PROVED[self._name]:
+            found = _proved(self._name, name)
+        else:
+            found = _calls(module, name) if name in _ELEMENTARY else getattr(module, name)
         setattr(self, name, found)
         return found
+
+
+def _proved(module: str, name: str) -> Any:
+    if module == "math":
+        return importlib.import_module("dpproof.accountant.numbers.scalars").of_numbers(name)
+    elementary = importlib.import_module("dpproof.accountant.numbers.elementary")
+    return getattr(elementary, {"abs": "absolute"}.get(name, name))
 
 
 def _calls(module: Any, name: str) -> Callable[..., Any]:

@@ -41,10 +41,9 @@ def half_spectrum(x: Floats) -> Complexes:
 
     Source: Cooley and Tukey (1965), Stockham's order; this project, docs/notes/transform.md.
     """
-    n = _checked(len(x))
-    z = np.ascontiguousarray(x, dtype=np.float64).view(np.complex128)
-    found = _folded(_transform(z))
-    return found[0] * 0.5 + found[1] * _half_twiddles(n)
+    _checked(len(x))
+    found = _transform(np.ascontiguousarray(x, dtype=np.float64).view(np.complex128))
+    return _combined(np.append(found, found[0])) * 0.5
 
 
 def from_half_spectrum(half: Complexes) -> Floats:
@@ -57,11 +56,11 @@ def from_half_spectrum(half: Complexes) -> Floats:
     [1.0, 2.0, 0.0, 0.0]
     """
     n = _checked(2 * (len(half) - 1))
-    ends = np.array(half, dtype=np.complex128)
-    ends[[0, -1]] = ends[[0, -1]].real
-    turned = np.conj(ends)
-    packed = (turned + ends[::-1])[:-1] + ((turned - ends[::-1]) * (2 * _half_twiddles(n)))[:-1]
-    return np.asarray(np.conj(_transform(packed)).view(np.float64) / n)
+    turned = np.conj(half)
+    turned[[0, -1]] = turned[[0, -1]].real
+    found = _transform(_combined(turned)[:-1])
+    np.conjugate(found, out=found)
+    return np.asarray(found.view(np.float64) / n)
 
 
 def relative_error(n: int) -> float:
@@ -80,17 +79,30 @@ def relative_error(n: int) -> float:
     return first_order * (1 + 1e-9)
 
 
+def sizes(values: Complexes) -> Floats:
+    """Return upper bounds on absolute values, which are larger by at most 6 units in the last place and 2e-150.
+
+    >>> bool(sizes(np.array([3 + 4j]))[0] >= 5)
+    True
+    """
+    real, imaginary = values.real, values.imag
+    return np.asarray(np.sqrt(real * real + imaginary * imaginary) * (1 + 6 * _U) + 1e-150)
+
+
 def _checked(n: int) -> int:
     if n < 2 or n > _LONGEST or n & (n - 1):
         raise ValueError(f"The length of the transform ({n}) must be a power of two from 2 to 2^30.")
     return n
 
 
-def _folded(z: Complexes) -> tuple[Complexes, Complexes]:
-    """Return z_k + conj(z_(m-k)) and z_k - conj(z_(m-k)) for k = 0, ..., m, where z has the period m."""
-    whole = np.append(z, z[0])
-    mirrored = np.conj(whole[::-1])
-    return whole + mirrored, whole - mirrored
+def _combined(z: Complexes) -> Complexes:
+    """Return z_k + conj(z_(m-k)) - i exp(-2 pi i k/(2m)) (z_k - conj(z_(m-k))) for k = 0, ..., m."""
+    mirrored = np.conj(z[::-1])
+    total = z + mirrored
+    difference = np.subtract(z, mirrored, out=mirrored)
+    difference *= _half_twiddles(2 * (len(z) - 1))
+    total += difference
+    return total
 
 
 def _transform(z: Complexes) -> Complexes:
@@ -121,7 +133,7 @@ def _along_columns(matrix: Complexes, twiddles: Complexes | None) -> Complexes:
     for first in range(0, columns, width):
         block = slice(first, first + width)
         spaces[0].reshape(n, width)[:] = matrix[:, block]
-        found = _stockham(*spaces, n).reshape(n, width)
+        found = _stockham(spaces[0], spaces[1], spaces[2], n).reshape(n, width)
         if twiddles is not None:
             found *= twiddles[:, block]
         result[block] = found.T
@@ -207,6 +219,6 @@ def _crossing(rows: int, columns: int) -> Complexes:
 
 @lru_cache(maxsize=4)
 def _half_twiddles(n: int) -> Complexes:
-    """Return -i exp(-2 pi i k/n)/2 for k = 0, ..., n/2. The last one is exactly i/2."""
+    """Return -i exp(-2 pi i k/n) for k = 0, ..., n/2. The last one is exactly i."""
     found = np.append(_roots(n, n // 2), -1.0)
-    return found * -0.5j
+    return found * -1j

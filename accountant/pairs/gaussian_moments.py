@@ -253,7 +253,7 @@ class _Line:
         bend = (self.up + 1) * np.minimum(most * share[1:], most**2 / 4) * self.change.in_p
         bend = bend + max(1 - self.down, 0.0) * np.minimum(most * other[:-1], most**2 / 4) * self.change.in_q
         bend = bend + (2 * most**2 if most > 1 else 0)
-        between = np.maximum(bend / sigma**2 - 1, 0.0) * self.step**2 / 8
+        between = np.maximum(bend / (sigma * sigma) - 1, 0.0) * self.step * self.step / 8
         lower = np.minimum(log_density[:-1], log_density[1:]) - between - 1e-6
         return layers(np.exp(np.minimum(lower, 600.0)), self.loss, self.loss_error)
 

@@ -26,7 +26,7 @@ from dpproof.accountant.pairs.base import Floats
 EPS = 2.0**-52
 """The spacing of doubles at 1.
 
-The assumed relative error of an elementary numpy function is at most 4 times this number. The relative error
+The relative error of an elementary function is at most 4 times this number (``numbers.elementary``). The relative error
 of one operation is at most half of this number.
 """
 
@@ -99,7 +99,8 @@ def decay(weights: Floats, widths: Floats, frequencies: Floats) -> Floats:
     """
     half = np.outer(frequencies, widths) / 2
     beyond = np.minimum(_SECOND_PEAK, 1 / np.maximum(half, np.pi))
-    first = np.sinc(np.minimum(half, np.pi) / np.pi)
+    near = np.clip(half, 1e-300, np.pi)
+    first = np.sin(near) / near
     supremum = np.maximum(first, beyond)
     loss = ((1 - supremum) * weights).sum(axis=1)
     return np.asarray(np.log1p(-np.minimum(loss * (1 - 1e-9), 1 - 1e-12)))

@@ -126,7 +126,7 @@ class ReplacedGaussian:
         return np.asarray(np.sign(edges) * (half + rest))
 
     def _offset(self) -> float:
-        return 1 / (2 * self.noise_multiplier**2)
+        return 1 / (2 * self.noise_multiplier * self.noise_multiplier)
 
     def _slack(self, t: Floats, edges: Floats) -> float:
         """Return how far the losses at ``t`` may be from the edges, including the rounding up to the masses.

@@ -189,7 +189,9 @@ def sampled_share(rate: float, sigma: float, y: Floats) -> Floats:
     """Return a number that is at least q e^w/(1 - q + q e^w), and above it by less than a millionth of it."""
     if rate == 1:
         return np.ones_like(y)
-    odds = np.exp(np.clip(math.log1p(-rate) - math.log(rate) - y / sigma + 1 / (2 * sigma**2), -700, 700))
+    odds = np.exp(
+        np.clip(math.log1p(-rate) - math.log(rate) - y / sigma + 1 / (2 * sigma * sigma), -700, 700)
+    )
     return np.asarray(np.minimum((1 + 1e-6) / (1 + odds), 1.0))
 
 

@@ -196,7 +196,7 @@ class Blocks:
         """
         found = np.zeros((len(a), len(self.log_masses)))
         for cut in cuts:
-            half = (a * a)[:, None] / (2 * cut.width**2)
+            half = (a * a)[:, None] / (2 * cut.width * cut.width)
             kept, dropped = self._weights(cut)
             found += np.minimum(half, np.logaddexp(0.0, half + dropped) - kept) + 1e-9
         return found
@@ -270,7 +270,7 @@ def _log_masses(tilting: Tilting, edges: Floats, more: float = 0.0) -> tuple[Flo
     plain, widths = loss - edges * edges / 2, np.diff(edges)
     value = plain + kept
     slope = (up * share[1:] + tilting.down * other[:-1]) / sigma - edges[:-1]
-    bend = up / sigma**2 * np.minimum(most_records * share[1:], most_records**2 / 4) - 1
+    bend = up / (sigma * sigma) * np.minimum(most_records * share[1:], most_records**2 / 4) - 1
     grown = (
         np.maximum(slope, 0.0) * widths + np.log(widths + more) if more else _log_exponential(slope, widths)
     )

@@ -109,7 +109,8 @@ def _sum_by_jumps(
         weight = float(math.comb(count, k)) * (1 + sign * 2 * _U)
         terms.append((weight, _term(parts, step, epsilon, sign, small)))
     total, jumping = (float(m.sum()) * (1 + 1e-12) for m in (law.masses, jumps.masses))
-    rest = float(math.comb(count, most + 1)) * jumping ** (most + 1) * max(total, 1.0) ** count * (1 + 1e-9)
+    grown = (most + 1) * math.log(jumping) + count * math.log(max(total, 1.0)) if jumping > 0 else -math.inf
+    rest = float(math.comb(count, most + 1)) * math.exp(grown) * (1 + 1e-9)
     infinite = -math.expm1(count * math.log1p(-min(law.infinite, 1 - 1e-16))) * (1 + sign * 32 * _U)
     return JumpSum(sign, tuple(terms), rest if sign > 0 else 0.0, infinite)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, cast
 
 from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.numbers.inversion import LEAST_DELTA
@@ -92,9 +93,7 @@ Moments = tuple[Floats, float]
 """Upper bounds on log M(c) at each tried c, and on the probability of the losses that M does not contain."""
 
 
-def _composed(
-    pairs: Sequence[tuple[DominatingPair, int]], ask: Callable[[DominatingPair], Moments]
-) -> Moments:
+def _composed(pairs: Sequence[tuple[DominatingPair, int]], ask: Callable[[Any], Moments]) -> Moments:
     """Return the bounds for a composition, with the factor of Chernoff's bound."""
     logs, sizes = np.zeros(len(_TRIED)), np.zeros(len(_TRIED))
     for pair, count in pairs:
@@ -129,7 +128,7 @@ def _moments(pair: DominatingPair) -> Moments:
     """Return the bounds from the moment-generating function of a pair; by cells if it is not known."""
     part = pair.characteristic()
     if part is None:
-        return _by_cells(pair)
+        return _by_cells(cast(Any, pair))
     logs = []
     for c in _TRIED:
         try:

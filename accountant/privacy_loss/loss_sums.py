@@ -13,17 +13,13 @@ from fractions import Fraction
 
 from numpy.typing import NDArray
 
+from dpproof.accountant.numbers import transform
 from dpproof.accountant.numbers.arithmetic import cached_property, math, np
 from dpproof.accountant.numbers.inversion import LEAST_DELTA
-from dpproof.accountant.numbers.transform import (
-    UNDERFLOW,
-    Complexes,
-    from_half_spectrum,
-    half_spectrum,
-    relative_error,
-)
 from dpproof.accountant.pairs.base import Floats
 from dpproof.accountant.privacy_loss.grid import LossLaw
+
+Complexes = transform.Complexes
 
 _U = 2.0**-53
 
@@ -69,16 +65,16 @@ def circular_power(parts: Sequence[tuple[Floats, int]]) -> tuple[Floats, Noise]:
         spectrum, off = _spectrum_less_one(np.roll(x, -top))
         moved = (moved + top * count) % n
         power, rounding = _power(spectrum, count)
-        before, size = np.abs(product), np.abs(1 + spectrum) + off * math.sqrt(n)
+        before, size = transform.sizes(product), transform.sizes(1 + spectrum) + off * math.sqrt(n)
         others = before * np.exp((count - 1) * np.log(size + 1e-300))
-        growth = (1 + max(0.0, float(x.sum()) * (1 + 1e-12) - 1)) ** count
-        rounding = before * (rounding + 4 * _U * np.abs(power))
+        growth = math.exp(count * math.log1p(max(0.0, float(x.sum()) * (1 + 1e-12) - 1)))
+        rounding = before * (rounding + 4 * _U * transform.sizes(power))
         entry = entry * growth + count * _norm(others) * off / math.sqrt(n) + _sum(rounding) / n
         norm = norm * growth + count * float(others.max()) * off + _norm(rounding) / math.sqrt(n)
         product *= power
-    last = relative_error(n) * _norm(np.abs(product)) / math.sqrt(n) + UNDERFLOW
+    last = transform.relative_error(n) * _norm(transform.sizes(product)) / math.sqrt(n) + transform.UNDERFLOW
     noise = Noise(float(entry + last) * (1 + 1e-6) + 1e-290, float(norm + last) * (1 + 1e-6) + 1e-290)
-    return np.roll(from_half_spectrum(product), moved), noise
+    return np.roll(transform.from_half_spectrum(product), moved), noise
 
 
 def _spectrum_less_one(x: Floats) -> tuple[Complexes, float]:
@@ -88,18 +84,20 @@ def _spectrum_less_one(x: Floats) -> tuple[Complexes, float]:
     """
     rest = x.copy()
     rest[0] = 0.0
-    result = half_spectrum(rest)
+    result = transform.half_spectrum(rest)
     result += x[0] - 1
-    rounding = 2 * _U * (abs(x[0] - 1) + float(np.abs(result).max()))
-    return result, (relative_error(len(x)) * float(np.linalg.norm(rest)) + rounding) * (1 + 1e-9) + UNDERFLOW
+    rounding = 2 * _U * (abs(x[0] - 1) + float(transform.sizes(result).max()))
+    return result, (transform.relative_error(len(x)) * float(np.linalg.norm(rest)) + rounding) * (
+        1 + 1e-9
+    ) + transform.UNDERFLOW
 
 
 def _power(less_one: Complexes, count: int) -> tuple[Complexes, Floats]:
     """Return (1 + z)^count and its absolute error, by the logarithm if z is small, else by squaring."""
-    if count > 64 and np.abs(less_one).max() < 0.5:
+    if count > 64 and transform.sizes(less_one).max() < 0.5:
         return _power_by_logarithm(less_one, count)
     result = _power_by_squaring(1 + less_one, count)
-    return result, 8 * count * _U * np.abs(result)
+    return result, 8 * count * _U * transform.sizes(result)
 
 
 def _power_by_logarithm(z: Complexes, count: int) -> tuple[Complexes, Floats]:
@@ -111,7 +109,7 @@ def _power_by_logarithm(z: Complexes, count: int) -> tuple[Complexes, Floats]:
     logs = count * 0.5 * np.log1p(a * (2 + a) + b * b)
     angles = count * np.arctan2(b, 1 + a)
     size = np.exp(logs)
-    error = size * _U * (count * 60 * np.abs(z) + 4 * np.abs(logs) + 4 * np.abs(angles) + 40)
+    error = size * _U * (count * 60 * transform.sizes(z) + 4 * np.abs(logs) + 4 * np.abs(angles) + 40)
     return size * (np.cos(angles) + 1j * np.sin(angles)), error
 
 

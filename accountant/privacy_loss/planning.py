@@ -184,8 +184,8 @@ def plan(
         small = 0.01 * accuracy
         aim = _aim(guide, steepest, epsilon, delta, small)
         if until is not None:
-            first = _aim(guide, steepest, 0.0, None, small) if aim.epsilon < 0 else aim
-            aim = _joined(guide, first, _aim(guide, steepest, None, until, small))
+            near = _aim(guide, steepest, 0.0, None, small) if aim.epsilon < 0 else aim
+            aim = _joined(guide, near, _aim(guide, steepest, None, until, small))
         tilt, low, high, slopes = best_tilt(aim, small)
         step = math.sqrt(8 * accuracy / (float(guide.counts.sum()) * aim.saddle * (aim.saddle + 1)))
         longest = max(high - low, float((aim.highs - aim.lows).sum()) / 2, 1e-12 * (1 + abs(high)))

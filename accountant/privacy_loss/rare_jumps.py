@@ -21,6 +21,7 @@ from functools import partial
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.numbers.elementary import exp_of_complex
 from dpproof.accountant.numbers.inversion import LEAST_DELTA, last_where
 from dpproof.accountant.pairs.base import Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS
@@ -265,7 +266,7 @@ class _Steps:
         n, (r, error) = self.times, self.ratio(c)
         (u, u_error), (v, v_error) = (_with_error(part, c, step, count) for part in (self.bulk, self.jumps))
         log_u = log_of_one_plus(u)
-        exponent = n * log_of_one_plus(r * (1 + v) * np.exp(-log_u))
+        exponent = n * log_of_one_plus(r * (1 + v) * exp_of_complex(-log_u))
         log_scale = float(log_expm1(n, np.array(math.log(r)))) if r > 0 else 0.0
         found = n * log_u + _log_of_expm1(exponent) - log_scale
         size = np.exp(np.minimum(found.real, 600.0))

@@ -94,8 +94,9 @@ def account(parameters: AllocatedSGDParameters, adjacency: Adjacency) -> Privacy
         removed = group_privacy(replace(most, coarse=True) if isinstance(most, EnclosedLoss) else most, 2)
         found, attained = removed, None
         if least is not None:
-            attained = Attained(least, _REPLACED)
-            found = Between(least, removed, _REPLACED)
+            swapped = WorstOf((least, _sums(parameters, 2)))
+            attained = Attained(swapped, _REPLACED)
+            found = Between(swapped, removed, _REPLACED)
     return PrivacyResult(
         found,
         adjacency,
@@ -107,7 +108,10 @@ def account(parameters: AllocatedSGDParameters, adjacency: Adjacency) -> Privacy
 
 
 _PAIR = "a record whose vectors all equal one of the clipping norm, all others' being zero, against none"
-_REPLACED = "a record whose vectors all equal one of the clipping norm, or are zero, all others' being zero"
+_REPLACED = (
+    "a record whose vectors all equal one of the clipping norm, or all its opposite, or are all zero, all others' "
+    "being zero"
+)
 
 
 def most_private(parameters: AllocatedSGDParameters) -> Profile:
@@ -135,11 +139,18 @@ def least_private(parameters: AllocatedSGDParameters) -> Profile | None:
         return None
     if k == t or (k == 1 and high >= LEAST_NOISE):
         return most_private(parameters)
-    sums = GaussianDP.of_square(count * square * Fraction(k * k, t) / exact(parameters.noise_multiplier) ** 2)
+    sums = _sums(parameters, 1)
     if t > threshold_counts.MOST_STEPS or high < LEAST_NOISE:
         return sums
     pairs = [ThresholdCounts(t, k, high, at) for at in threshold_counts.thresholds(t, k, high)]
     return WorstOf((EnclosedLoss((*pairs, *(pair.reversed() for pair in pairs)), (), count), sums))
+
+
+def _sums(parameters: AllocatedSGDParameters, moved: int) -> Profile:
+    """Return the guarantee of the sum of all outputs, which each use of the record moves by ``moved`` norms."""
+    square, count = _repeated(parameters)
+    distance = Fraction((moved * parameters.chosen) ** 2, parameters.steps) * count * square
+    return GaussianDP.of_square(distance / exact(parameters.noise_multiplier) ** 2)
 
 
 def _repeated(parameters: AllocatedSGDParameters) -> tuple[Fraction, int]:

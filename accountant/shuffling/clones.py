@@ -79,7 +79,7 @@ def _rounded_away(messages: int, chance: Fraction, sums: NDArray[np.int64]) -> f
     The only event is N0 = s, of mass 2^-s, and s - place is at most 32 units of place.
     """
     weights = log_masses(messages, chance, sums)
-    each = np.exp(weights.values + weights.errors) * np.exp2(-sums.astype(np.float64)) * sums
+    each = np.exp(weights.values + weights.errors) * np.ldexp(1.0, -sums) * sums
     return float(np.sum(each)) * 40 * UNIT + 1e-300
 
 

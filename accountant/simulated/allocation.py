@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from numpy.random import Generator
 
-from dpproof.accountant.numbers.arithmetic import np
+from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.simulated.participation import Floats
 
 

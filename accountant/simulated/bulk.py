@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import flint
 from numpy.random import Generator
 
 from dpproof.accountant.guarantees.orders import lowest
-from dpproof.accountant.numbers.arithmetic import cached_property, np
+from dpproof.accountant.numbers.arithmetic import cached_property, math, np
 from dpproof.accountant.numbers.enclosures import precision, round_up
 from dpproof.accountant.simulated.participation import Floats
 from dpproof.accountant.simulated.proposals import Cap

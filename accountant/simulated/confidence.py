@@ -10,11 +10,10 @@ are chosen before the samples, and are the same for all x and m, so both wealths
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from dpproof.accountant.numbers.arithmetic import np
+from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.simulated.participation import Floats
 
 SAFE = 0.9

@@ -7,14 +7,13 @@ replacement alone bounds its own, because its pair is symmetric (docs/notes/simu
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from numpy.random import Generator
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.numbers.arithmetic import np
+from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.simulated.bulk import Bulk
 from dpproof.accountant.simulated.participation import Floats
 from dpproof.accountant.simulated.powers import Power, orders

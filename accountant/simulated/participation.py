@@ -6,14 +6,13 @@ samples of x under a tilted law (docs/notes/simulated.md).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Protocol
 
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from dpproof.accountant.numbers.arithmetic import np
+from dpproof.accountant.numbers.arithmetic import math, np
 
 Floats = NDArray[np.float64]
 _MODERATE = 600.0

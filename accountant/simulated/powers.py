@@ -8,7 +8,6 @@ of the participation's chain (docs/notes/simulated.md, section 3).
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from dpproof.accountant.numbers.arithmetic import cached_property, np
+from dpproof.accountant.numbers.arithmetic import cached_property, math, np
 from dpproof.accountant.simulated.participation import Floats, Participation
 from dpproof.accountant.simulated.proposals import Cap
 from dpproof.accountant.simulated.training import TrainingRun

@@ -7,13 +7,12 @@ are in docs/notes/simulated.md, section 3.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from numpy.random import Generator
 
-from dpproof.accountant.numbers.arithmetic import cached_property, np
+from dpproof.accountant.numbers.arithmetic import cached_property, math, np
 from dpproof.accountant.simulated.participation import Floats
 from dpproof.accountant.simulated.training import TrainingRun
 

@@ -6,14 +6,13 @@ every proposal and every stake.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 from numpy.random import Generator
 
-from dpproof.accountant.numbers.arithmetic import np
+from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.accountant.simulated.answer import Quantity
 from dpproof.accountant.simulated.confidence import SAFE, Bets, first, last
@@ -165,6 +164,8 @@ def _need(
     if question.tolerance is not None:
         slope = 1.0 if question.asked == "delta" else (delta - pilot.delta(x + 0.01)) / 0.01
         width = max(question.tolerance * slope / 3, 1e-3 * delta)
+    if question.asked == "epsilon":  # at an x that others have reached, delta(x) may be far below
+        width = max(width, (float(question.at) - delta) / 2)
     variance, evidence = pilot.variance(x, density), math.log(2 / question.alpha)
     bound = math.exp(min(log_bound(caps(direction, proposal), x), 700.0))
     return evidence * (2 * variance / width**2 + bound / width), variance

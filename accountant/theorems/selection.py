@@ -222,7 +222,7 @@ class Selected(Profile):
     def _epsilon_at(self, target: Fraction) -> Bound:
         if target == 0:
             return self._pure()
-        start = self.base.epsilon(target / max(exact(self.runs.mean), 1)).upper
+        start = self.base.epsilon(target / max(exact(self.runs.mean), Fraction(1))).upper
         if math.isinf(start):
             return Bound(self._epsilon_at_failure(target), math.inf)
         high = _root(self._most, target, start + self._envelope.parts[0][0])
@@ -260,7 +260,7 @@ class Selected(Profile):
             return _envelope(self.base, self.runs)
 
 
-_FAR = Fraction(2**20)
+_FAR, _STEP = Fraction(2**20), Fraction(1, 64)
 _LARGE, _STEPS = 0.01, tuple(Fraction(k, 4) for k in (1, 2, 4, 8, 16))
 _CLOSE, _NEGLIGIBLE = 1e-9, 1e-4
 _SHARES = (1e-6, 5e-3, 1e-2, 1.5e-2, 2e-2, 3e-2, 5e-2, 0.1, 0.15, 0.3, 0.5, 0.8)
@@ -298,9 +298,6 @@ def _mass_beyond(base: Profile, loss: Fraction) -> float:
     """Return a guess of the probability of the losses beyond ``loss``: H(t) - t H'(t) at t = e^loss."""
     here, there = base.delta(loss).upper, base.delta(loss + _STEP).upper
     return here + max(here - there, 0.0) / math.expm1(_STEP)
-
-
-_STEP = Fraction(1, 64)
 
 
 @dataclass(frozen=True)
@@ -397,4 +394,5 @@ def _between(
 ) -> tuple[flint.arb, flint.arb]:
     """Return the point a share k/count of the way between two corners."""
     share = flint.arb(k) / count
-    return tuple(flint.arb(a) + share * (flint.arb(b) - a) for a, b in zip(first, last, strict=True))  # type: ignore[return-value]
+    missing, other = (flint.arb(a) + share * (flint.arb(b) - a) for a, b in zip(first, last, strict=True))
+    return missing, other

@@ -17,9 +17,11 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from dpproof.accountant.asking import account
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE, MIRONOV, Conversion
 from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP
+from dpproof.accountant.noise.dp_sgd import DPSGDParameters
+from dpproof.accountant.noise.dp_sgd import account as dp_sgd
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
@@ -70,7 +72,7 @@ def recompute(row: Deployment) -> Recomputed:
     """
     if not row.recompute:
         return Recomputed("none", None)
-    name = row.recompute.get("by")
+    name = str(row.recompute.get("by"))
     if name not in METHODS:
         raise ValueError(f"{row.id}: recompute.by ({name!r}) must be one of: {', '.join(METHODS)}")
     with precision(_BITS):
@@ -139,7 +141,7 @@ def _other_rhos(row: Deployment) -> Iterator[Reading]:
     half = digit(printed) / 2
     for name, how in _CONVERSIONS.items():
         ends = max(exact(printed) - half, Fraction(0)), exact(printed) + half
-        found = _argument(lambda rho, how=how: ZCDP(rho, how).epsilon(delta).upper, row, ends)
+        found = _argument(partial(_by_conversion, how, delta), row, ends)
         if found is not None:
             told = f"a rho near {float(found):.4g}, printed as {printed}"
             yield _by_rho(name, found, delta, how, told)
@@ -147,6 +149,10 @@ def _other_rhos(row: Deployment) -> Iterator[Reading]:
         for name, how in _CONVERSIONS.items():
             told = f"a rho stated for another neighbouring relation, to be multiplied by {factor}"
             yield _by_rho(name, factor * exact(printed), delta, how, told)
+
+
+def _by_conversion(how: Conversion, delta: str, rho: Fraction) -> float:
+    return ZCDP(rho, how).epsilon(delta).upper
 
 
 def _argument(function: Callable[[Fraction], float], row: Deployment, ends: Ends) -> Fraction | None:
@@ -229,8 +235,8 @@ def _training(row: Deployment, asked: Mapping[str, Any]) -> Recomputed:
     run = renyi.Training(renyi.double_above(Fraction(asked["rate"])), float(asked["noise"]))
 
     def tight(relation: str) -> Ends:
-        asking = {"sampling_rate": run.rate, "noise_multiplier": run.noise, "steps": steps}
-        return _ends(account("dp-sgd", **asking, adjacency=relation).epsilon(delta))
+        parameters = DPSGDParameters(run.rate, run.noise, steps)
+        return _ends(dp_sgd(parameters, Adjacency.of(relation)).guarantee.epsilon(delta))
 
     def further() -> Iterator[Reading]:
         for other in asked.get("other_steps", ()):

@@ -298,6 +298,17 @@ def account(
 ) -> PrivacyResult: ...
 @overload
 def account(
+    mechanism: Literal["partition-selection"],
+    *,
+    group_epsilon: Number,
+    group_delta: Number,
+    groups: int = ...,
+    adjacency: Adjacency | str | None = ...,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
     mechanism: Literal["smooth-gaussian"],
     *,
     noise: Number,

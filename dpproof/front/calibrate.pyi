@@ -342,6 +342,19 @@ def calibrate(
 ) -> Calibration: ...
 @overload
 def calibrate(
+    mechanism: Literal["partition-selection"],
+    *,
+    group_epsilon: Number = ...,
+    group_delta: Number,
+    groups: int = ...,
+    adjacency: Adjacency | str | None = ...,
+    target_epsilon: Number | None = ...,
+    target_delta: Number = ...,
+    target_advantage: Number | None = ...,
+    target_tpr: tuple[Number, Number] | None = ...,
+) -> Calibration: ...
+@overload
+def calibrate(
     mechanism: Literal["smooth-gaussian"],
     *,
     noise: Number = ...,

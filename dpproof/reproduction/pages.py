@@ -11,7 +11,6 @@ import jinja2
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from dpproof.accountant.numbers.arithmetic import Assumption
 from dpproof.reproduction.first_lines import written
 from dpproof.reproduction.tables import different, where
 
@@ -19,14 +18,10 @@ Plots = Mapping[str, Callable[[Figure], object]]
 """Functions that draw plots. The keys are the names of the files."""
 ARITHMETIC: Final = (
     "Certified figures of this page were computed in several processes, or read from a journal. We take them "
-    "to rest on all assumptions on the machine's arithmetic: "
-    f"{'; '.join(assumption.text for assumption in Assumption)} "
+    "to rest on all assumptions on the machine's arithmetic that dpproof made when they were computed "
     "([explained](../explanation/trust.md#arithmetic))."
 )
-"""The last line of a page with certified numbers: the assumptions about the machine's arithmetic.
-
-The computations are not recorded, so all assumptions may be needed.
-"""
+"""The last line of a page with certified numbers. The computations are not recorded."""
 STYLE: Final = {
     "svg.fonttype": "none",
     "svg.hashsalt": "dpproof",

@@ -154,8 +154,8 @@ def test_accountant_calibrates_with_the_peer_s_own_search():
 
 
 def test_unknown_events_are_refused_by_name():
-    with pytest.raises(UnsupportedEventError, match="RepeatAndSelectDpEvent"):
-        parts_of(dp_event.RepeatAndSelectDpEvent(dp.GaussianDpEvent(1.0), 1.0, 1.0), Adjacency.ADD_REMOVE)
+    with pytest.raises(UnsupportedEventError, match="TruncatedSubsampledGaussianDpEvent"):
+        parts_of(dp_event.TruncatedSubsampledGaussianDpEvent(9, 0.1, 2, 1.0), Adjacency.BY_SENSITIVITY)
     with pytest.raises(dp.UnsupportedEventError, match="UnsupportedDpEvent"):
         CertifiedAccountant().compose(dp.UnsupportedDpEvent())
 

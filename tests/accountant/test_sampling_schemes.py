@@ -196,6 +196,13 @@ def test_bands_reduce_the_steps_and_the_column_norm_the_noise():
     assert (banded.epsilon("1e-5").lower, banded.epsilon("1e-5").upper) == (0, plain.epsilon("1e-5").upper)
 
 
+def test_replacement_of_a_record_that_is_always_used_is_exact():
+    found = guarantee("allocated-sgd", SWAP, noise_multiplier=2.0, steps=4, chosen=4).epsilon("1e-5")
+    exact = GaussianDP(2).epsilon("1e-5")
+    assert found.lower == exact.lower
+    assert exact.upper <= found.upper <= exact.upper * (1 + 1e-12)
+
+
 @pytest.mark.slow
 def test_replacement_is_removal_and_addition():
     one, two = (guarantee("allocated-sgd", r, noise_multiplier=1.0, steps=5) for r in (ADD, SWAP))

@@ -297,6 +297,12 @@ def test_poisson_sampling_is_what_the_certified_accountant_says():
     assert found.lower <= exact.lower <= exact.upper <= found.upper <= found.lower + 0.2
 
 
+def test_random_allocation_is_what_the_certified_accountant_says():
+    exact = account("allocated-sgd", steps=10, noise_multiplier=1, adjacency="add-remove").epsilon("1e-4")
+    found = simulate(one_of(10), "add-remove", delta="1e-4", samples=2**14, seed=1)
+    assert found.lower <= exact.lower <= exact.upper <= found.upper <= found.lower + 0.2
+
+
 def test_all_steps_are_one_longer_step():
     run = TrainingRun(Allocation(3, 3), math.sqrt(3))
     exact = account("gaussian", sigma=1).epsilon("1e-3")

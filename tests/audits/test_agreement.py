@@ -54,6 +54,19 @@ AGREE = {
     "tree": (ANY, {"leaves": 6, "sigma": 4.0, "restarts": 1, "sensitivity": 1.0}),
     "laplace-tree": (ANY, {"leaves": 6, "scale": 4.0, "restarts": 1, "sensitivity": 1.0}),
     "matrix-counting": (ANY, {"leaves": 6, "sigma": 4.0, "sensitivity": 1.0}),
+    "private-selection": (ANY, {"base_epsilon": 1.0, "mean_runs": 4.0}, BUDGET, 0.5),
+    "tuned-dp-sgd": (
+        "add-remove",
+        {"sampling_rate": 1.0, "noise_multiplier": 2.0, "steps": 2, "mean_runs": 3.0},
+        BUDGET,
+        8,
+    ),
+    "partition-selection": (
+        "add-remove",
+        {"group_epsilon": 1.0, "group_delta": 1e-3, "groups": 3},
+        BUDGET,
+        0.5,
+    ),
     "smooth-gaussian": (ANY, {"noise": 3.0, "smoothing": 0.1, "dimension": 3}, BUDGET, 8),
     "smooth-laplace": (ANY, {"noise": 3.0, "smoothing": 0.1}),
     "smooth-cauchy": (ANY, {"noise": 3.0, "smoothing": 0.1, "exponent": 3.0}),
@@ -74,7 +87,10 @@ AGREE = {
         {"sampling_rate": 0.5, "branch_probability": 0.5, "noise_multiplier": 1.0, "steps": 4},
     ),
 }
-"""Relation and parameters of each mechanism; number of samples and factor on the noise, where they are others."""
+"""Relation and parameters of each mechanism; number of samples and factor on the noise, where they are others.
+
+The factor is below 1 if a smaller parameter is more private.
+"""
 
 
 def test_every_mechanism_is_here_or_says_why_not():

@@ -394,16 +394,6 @@ def test_people_see_the_table_and_the_code(run, tmp_path):
     assert (tmp_path / "profile.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
 
 
-def test_what_is_asked_beside_may_rest_on_more(run):
-    asked = ("calibrate", "laplace", "--target-epsilon", "1", "--delta", "1e-3", "--json")
-    alone, beside = (
-        {entry["id"] for entry in run(*asked, *more).json["arithmetic_assumptions"]}
-        for more in ((), ("--what-if",))
-    )
-    assert alone == {"elementary-4ulp"}
-    assert beside == {"elementary-4ulp"}
-
-
 @pytest.mark.parametrize("word", ["replace", "joint", "MechanismError", "inconclusive", "PROVED GIVEN"])
 def test_words_of_every_kind_are_explained(run, word):
     ran = run("explain", word)

@@ -319,7 +319,8 @@ class RidgeBound:
 
     def _at(self, k: int) -> float:
         """phi(k)."""
-        return (self.share * math.sqrt(self._total(k)) + self._norm) ** 2
+        root = self.share * math.sqrt(self._total(k)) + self._norm
+        return root * root
 
     def _total(self, k: int) -> float:
         """sum_s rho_s min(v_s + k, m)."""

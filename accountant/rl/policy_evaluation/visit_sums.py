@@ -200,7 +200,7 @@ def _square_error(visits: int, sum_noise: float, count_noise: float) -> float:
     """
     low, high, mass = _normal_bins()
     rest = visits + count_noise * low
-    square = sum_noise**2 + (count_noise / 2) ** 2 * np.maximum(low**2, high**2)
+    square = sum_noise * sum_noise + count_noise * count_noise / 4 * np.maximum(low**2, high**2)
     worst = np.where(rest > 0, np.minimum(1.0, square / np.where(rest > 0, rest, 1.0) ** 2), 1.0)
     return float((worst * mass).sum() + _beyond()) * (1 + 1e-9)
 

@@ -21,7 +21,7 @@ _SMALLEST = 2.0**-1022
 def _cost(parameters: RLSVIParameters, counts: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.float64]:
     """Return (N+1)/(2 beta_k N^2) for each count, 0 if N = 0; relative error at most 16 units.
 
-    A numpy logarithm is assumed to be within 4 ulp (8 units). The eight roundings around it make up the rest.
+    A logarithm errs by at most 4 ulp (8 units). The eight roundings around it make up the rest.
     The smallest normal number is added to cover underflow, and a noise variance too large for a double. A noise
     variance too small for a double costs infinity.
     """
