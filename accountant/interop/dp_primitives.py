@@ -116,7 +116,7 @@ def _sigma(event: Any) -> Fraction:
 
 
 def _one_integer(event: Any) -> bool:
-    return event.dimension == 1 and event.sensitivity == int(event.sensitivity) >= 1
+    return bool(event.dimension == 1 and event.sensitivity == int(event.sensitivity) >= 1)
 
 
 def _discrete_gaussian(event: Any, adjacency: Adjacency) -> Made:

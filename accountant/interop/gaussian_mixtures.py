@@ -100,14 +100,14 @@ def mixture_pair(deviation: float, shifts: Sequence[float], weights: Sequence[fl
         if at < 0 or mass < 0:
             raise ValueError(f"sensitivity ({shift!r}) and sampling_prob ({weight!r}) must be at least 0")
         merged[at] = merged.get(at, Fraction(0)) + mass
-    total = sum(merged.values())
+    total = sum(merged.values(), Fraction(0))
     if abs(total - 1) > Fraction(1, 10**9):
         raise ValueError(f"sampling_probs (sum {float(total)!r}) must add up to 1")
     moved = {at: mass for at, mass in merged.items() if at and mass}
-    rest = max(1 - sum(moved.values()), Fraction(0))
+    rest = max(1 - sum(moved.values(), Fraction(0)), Fraction(0))
     if len(moved) == 1 and (noise := _noise(deviation, *moved)) and _is_double(*moved.values()):
         return SubsampledGaussian(min(float(*moved.values()), 1.0), noise)
-    scale = sum(moved.values()) + rest
+    scale = sum(moved.values(), rest)
     sides = [
         MixtureProfile(
             (Fraction(0), *(at / exact(deviation) for at in moved)),

@@ -222,7 +222,7 @@ class Selected(Profile):
     def _epsilon_at(self, target: Fraction) -> Bound:
         if target == 0:
             return self._pure()
-        start = self.base.epsilon(target / max(exact(self.runs.mean), 1)).upper
+        start = self.base.epsilon(target / max(exact(self.runs.mean), Fraction(1))).upper
         if math.isinf(start):
             return Bound(self._epsilon_at_failure(target), math.inf)
         high = _root(self._most, target, start + self._envelope.parts[0][0])
