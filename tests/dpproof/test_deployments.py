@@ -245,7 +245,7 @@ def test_the_command_line_compares_a_table_and_refuses_a_place_elsewhere(tmp_pat
     assert told.startswith("1 published guarantees, 1 of them recomputed.\nOutcome: 1 reproduced.")
     with pytest.raises(ValueError, match="can follow only the target 'deployments'"):
         CliRunner().invoke(app, ["check", "papers", str(table)], catch_exceptions=False)
-    with pytest.raises(ValueError, match="html .* has no meaning for 'deployments'"):
+    with pytest.raises(ValueError, match=r"html .* has no meaning for 'deployments'"):
         CliRunner().invoke(app, ["check", "deployments", "--html", "x"], catch_exceptions=False)
     with pytest.raises(ValueError, match="Give a claim file instead of 'papers'"):
         CliRunner().invoke(app, ["check", "papers", "--emit", "registry"], catch_exceptions=False)
