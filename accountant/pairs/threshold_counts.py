@@ -82,9 +82,10 @@ def _counted(steps: int, chosen: int, noise: float, threshold: float) -> Outcome
     with precision(_BITS):
         s, at = arb_of(exact(noise)), arb_of(exact(threshold))
         without, moved = normal_tail(at / s), normal_tail((at - 1) / s)
-        taking = _binomial(chosen, moved)
-        resting = _binomial(steps - chosen, without)
-        q = _binomial(steps, without)
+        still, stays = normal_tail(-at / s), normal_tail((1 - at) / s)
+        taking = _binomial(chosen, moved, stays)
+        resting = _binomial(steps - chosen, without, still)
+        q = _binomial(steps, without, still)
     p = np.convolve(taking, resting)
     some = (p > _RARE) & (q > _RARE)
     rest = p[~some].sum(), q[~some].sum()
@@ -98,9 +99,12 @@ def _counted(steps: int, chosen: int, noise: float, threshold: float) -> Outcome
     return OutcomeTable(losses, p, q, 0.0, (0.0, 0.0), error, 2.1 * error + 8 * _U * size, 0.0)
 
 
-def _binomial(trials: int, chance: flint.arb) -> Floats:
-    """Return the binomial probabilities of 0 .. trials, each within an ulp unless it is far below the smallest kept."""
-    logs, rest = chance.log(), (1 - chance).log()
+def _binomial(trials: int, chance: flint.arb, other: flint.arb) -> Floats:
+    """Return the binomial probabilities of 0 .. trials, each within an ulp unless it is far below the smallest kept.
+
+    ``other`` is 1 - ``chance``, which may be too small to be a difference.
+    """
+    logs, rest = chance.log(), other.log()
     whole_ = flint.arb(trials + 1).lgamma()
     ways = [flint.arb(k + 1).lgamma() for k in range(trials + 1)]
     found = (

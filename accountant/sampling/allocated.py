@@ -133,11 +133,11 @@ def most_private(parameters: AllocatedSGDParameters) -> Profile:
 def least_private(parameters: AllocatedSGDParameters) -> Profile | None:
     """Return a guarantee whose lower bounds one pair of neighbours attains; None if no such pair is computed."""
     square, count = _repeated(parameters)
-    high = divided(parameters.noise_multiplier, square)[1]
+    low, high = divided(parameters.noise_multiplier, square)
     k, t = parameters.chosen, parameters.steps
     if not _is_plain(parameters):
         return None
-    if k == t or (k == 1 and high >= LEAST_NOISE):
+    if k == t or (k == 1 and low >= LEAST_NOISE):
         return most_private(parameters)
     sums = _sums(parameters, 1)
     if t > threshold_counts.MOST_STEPS or high < LEAST_NOISE:

@@ -196,9 +196,8 @@ class Selected(Profile):
         """
         loss = max(point - exact(self._envelope.parts[0][0]), Fraction(0))
         mass = _mass_beyond(self.base, loss)
-        shares = (
-            (1.0, 0.05, 1e-3) if math.isfinite(self._top) else (1.0,)
-        )  # the largest loss has a probability
+        bounded = math.isfinite(self._top)  # then the largest loss has a probability
+        shares = (1.0, 0.05, 1e-3) if bounded else (1.0,)
         firsts = list(self._nodes)
         for some in (exact(mass * share) for share in shares if 0 < mass * share < 1):
             firsts.append((some, exact(self.base.trade_off(1 - some, -float(loss)).upper)))
@@ -226,7 +225,7 @@ class Selected(Profile):
         if math.isinf(start):
             return Bound(self._epsilon_at_failure(target), math.inf)
         high = _root(self._most, target, start + self._envelope.parts[0][0])
-        points = (high * (1 - share) for share in _SHARES)
+        points = (min(high, float(_FAR)) * (1 - share) for share in _SHARES)
         return Bound(next((at for at in points if exact(self._least(exact(at))) > target), 0.0), high)
 
     def _epsilon_at_failure(self, target: Fraction) -> float:
@@ -267,7 +266,7 @@ _SHARES = (1e-6, 5e-3, 1e-2, 1.5e-2, 2e-2, 3e-2, 5e-2, 0.1, 0.15, 0.3, 0.5, 0.8)
 
 
 def _root(delta: Callable[[Fraction], float], target: Fraction, start: float) -> float:
-    """Return a number near the least epsilon at which ``delta`` is at most ``target``, and where this holds."""
+    """Return an epsilon, near the least one, at which ``delta`` is at most ``target``; or infinity beyond 2^20."""
 
     @cache
     def gap(epsilon: float) -> float:
@@ -275,8 +274,9 @@ def _root(delta: Callable[[Fraction], float], target: Fraction, start: float) ->
         size = math.log(max(found, 1e-320)) - math.log(target)
         return max(size, 1e-12) if exact(found) > target else min(size, -1e-12)
 
-    start = start if 0 < start < _FAR else 1.0
-    low, high = enclose(gap, start, 1e-9, float(_FAR), 1.25)
+    low, high = enclose(gap, start if 0 < start < _FAR else 1.0, 1e-9, float(_FAR), 1.25)
+    if math.isinf(high):
+        return math.inf
     if gap(low) <= 0:
         return 0.0 if gap(0.0) <= 0 else low
     return sign_change(gap, max(low, 0.0), high, close=_CLOSE, at=(gap(low), gap(high)))[1]

@@ -24,6 +24,9 @@ def number_of_runs(parameters: Repeated, n: int, rng: np.random.Generator) -> In
     """Return ``n`` independent numbers of runs.
 
     A negative binomial number is drawn by inversion of its distribution function, in double precision.
+
+    Raises:
+        ValueError: if the law is so wide that the table of its distribution function would be too long.
     """
     if parameters.poisson:
         return np.asarray(rng.poisson(parameters.mean_runs, n), np.int64)
@@ -35,7 +38,12 @@ def number_of_runs(parameters: Repeated, n: int, rng: np.random.Generator) -> In
 
 def _upto(stop: float, shape: float) -> NDArray[np.float64]:
     """Return the probabilities of at most 1, 2, ... runs, up to a negligible rest."""
-    most = int(min((shape + 45 + abs(np.log(stop))) / stop * 3 + 100, _MOST_RUNS))
+    most = int((shape + 45 + abs(np.log(stop))) / stop * 3 + 100)
+    if most > _MOST_RUNS:
+        raise ValueError(
+            f"The number of runs can exceed {_MOST_RUNS:,} with a probability of stopping of {stop:.3g} after a run, "
+            "which is more than can be drawn. Choose a smaller mean_runs."
+        )
     k = np.arange(1, most)
     logs = np.concatenate([[0.0], np.cumsum(np.log1p(-stop) + np.log((k + shape) / (k + 1)))])
     masses = np.exp(logs - logs.max())

@@ -173,6 +173,30 @@ def test_a_count_above_a_threshold_is_a_sum_of_coins():
         assert EnclosedLoss((pair,), (pair,), 1).delta(epsilon).upper == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("noise", [0.05, 0.077])
+def test_a_count_knows_probabilities_far_below_one_ulp_of_one(noise):
+    """Both steps of the record are below the threshold: a probability of 1e-46 and less."""
+    with mpmath.workdps(100):
+        below = mpmath.ncdf(mpmath.mpf(-0.5) / mpmath.mpf(noise))
+        losses = float(2 * mpmath.log(below / (1 - below)))
+    cells = ThresholdCounts(2, 2, noise, 0.5).cells(np.array([losses / 2, -losses / 2]))
+    np.testing.assert_allclose(
+        cells.p, [float(below**2), float(2 * below * (1 - below)), float((1 - below) ** 2)], rtol=1e-12
+    )
+
+
+def test_no_lower_bound_comes_from_a_theorem_for_less_noise():
+    """0.0707... over the root of 2 is between two doubles, and only the upper one has a grid of its own."""
+    noise, least = float.fromhex("0x1.21a1851ff630ap-4"), 0.05
+    low, high = divided(noise, Fraction(2))
+    assert low < least <= high
+    found, near = (
+        guarantee("allocated-sgd", noise_multiplier=x, steps=2, epochs=2, fresh=False)
+        for x in (noise, 1.000001 * noise)
+    )
+    assert found.delta(150).lower <= near.delta(150).upper <= 0.9925
+
+
 def test_more_steps_and_more_noise_are_more_private():
     epsilons = [guarantee("allocated-sgd", noise_multiplier=1.0, steps=t).epsilon("1e-5") for t in (1, 4, 15)]
     assert all(

@@ -240,3 +240,11 @@ def test_the_best_run_is_released():
     assert select_best(run, asked, np.random.default_rng(4)) == max(seen)
     none = private_selection.PrivateSelectionParameters(base_epsilon=1.0, mean_runs=1e-9, poisson=True)
     assert select_best(run, none, np.random.default_rng(4)) is None
+
+
+@pytest.mark.parametrize(
+    ("base", "runs", "target"),
+    [(ApproxDP(1, "1e-3"), Runs(10, 1), "1e-2"), (GaussianDP(2000), Runs(10, 1), "1e-6")],
+)
+def test_no_epsilon_in_reach_is_infinite(base, runs, target):
+    assert Selected(base, runs).epsilon(target).upper == math.inf
