@@ -248,3 +248,9 @@ def test_the_best_run_is_released():
 )
 def test_no_epsilon_in_reach_is_infinite(base, runs, target):
     assert Selected(base, runs).epsilon(target).upper == math.inf
+
+
+def test_numbers_of_runs_that_cannot_be_drawn_are_refused():
+    asked = PrivateSelectionParameters(base_epsilon=1.0, mean_runs=3e7)
+    with pytest.raises(ValueError, match="Choose a smaller mean_runs"):
+        number_of_runs(asked, 1, np.random.default_rng(0))
