@@ -251,6 +251,6 @@ def test_no_epsilon_in_reach_is_infinite(base, runs, target):
 
 
 def test_numbers_of_runs_that_cannot_be_drawn_are_refused():
-    asked = PrivateSelectionParameters(base_epsilon=1.0, mean_runs=3e7)
+    asked = private_selection.PrivateSelectionParameters(base_epsilon=1.0, mean_runs=3e7)
     with pytest.raises(ValueError, match="Choose a smaller mean_runs"):
         number_of_runs(asked, 1, np.random.default_rng(0))
