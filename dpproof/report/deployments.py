@@ -98,7 +98,7 @@ def _stories(by_id: Mapping[str, Comparison]) -> list[str]:
         "## Five rows in plain words",
         "",
         "Epsilon measures how much one person's data can change what is published. A smaller epsilon protects better.",
-        "Delta is the probability with which this protection may fail.",
+        "Delta bounds the probability of results that reveal more than epsilon says.",
         "",
         "### The Census rounded down, and did better than it said",
         "",
