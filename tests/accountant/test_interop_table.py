@@ -310,7 +310,7 @@ def test_configurations_of_jax_privacy_are_events(given, more, event, relation):
             for name in ("BallsInBinsSampling", "DPKerasConfig", "Other")
         ),
     ],
-    ids=str,
+    ids=lambda each: each if isinstance(each, str) else type(each).__name__,
 )
 def test_other_configurations_are_refused(given, reason):
     with pytest.raises(jax_privacy.UnsupportedConfigurationError, match=reason):
