@@ -154,6 +154,8 @@ def certificate_from_json(text: str) -> Certificate:
     data = json.loads(text)
     if not isinstance(data, dict) or not {"question", "quantity", "at", "lower", "upper"} <= data.keys():
         raise ValueError(f"text ({text[:40]!r}...) must be the output of to_json of a certificate.")
+    if data["quantity"] not in ("epsilon", "delta"):
+        raise ValueError(f"quantity ({data['quantity']!r}) must be epsilon or delta.")
     result = result_from_json(json_text({"question": data["question"]}))
     return _checked(result, data["quantity"], data["at"], Bound(float(data["lower"]), float(data["upper"])))
 

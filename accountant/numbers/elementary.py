@@ -304,7 +304,8 @@ _LARGE_ANGLE, _FARTHEST_ANGLE, _MANY = 1e6, 1e13, 2.0**24
 
 def _by_ball(x: Floats, function: Callable[[flint.arb], flint.arb]) -> Floats:
     with precision(2200):
-        return np.array([float(function(flint.arb(value))) for value in x.tolist()])
+        found = [function(flint.arb(value)) for value in x.tolist()]
+        return np.array([float(value) if value.rad() < 0.5 else np.nan for value in found])
 
 
 def arc_rest(d: Any) -> Any:

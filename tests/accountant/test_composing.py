@@ -183,6 +183,8 @@ def test_a_wrong_certificate_is_contradicted():
         assert certificate_from_json(json.dumps({**data, **wrong})).outcome is CheckOutcome.CONTRADICTED
     with pytest.raises(ValueError, match="to_json of a certificate"):
         certificate_from_json("{}")
+    with pytest.raises(ValueError, match="must be epsilon or delta"):
+        certificate_from_json(json.dumps({**data, "quantity": "advantage"}))
 
 
 def test_no_second_route_is_said_and_no_tick():

@@ -313,6 +313,11 @@ def test_edges_are_those_of_numpy(name, many):
     np.testing.assert_allclose(found, expected, rtol=1e-15, atol=5e-324)
 
 
+def test_sines_of_infinities_are_nan():
+    given = np.repeat([np.inf, -np.inf, np.nan], 4)
+    assert np.isnan([elementary.sin(given), elementary.cos(given)]).all()
+
+
 def test_axes_of_angles_are_those_of_numpy():
     ends = [0.0, -0.0, 1.0, -1.0]
     y, x = (grid.ravel() for grid in np.meshgrid(ends, ends))
