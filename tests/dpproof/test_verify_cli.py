@@ -28,7 +28,7 @@ KEYS = {
 VERDICTS = {verdict.value for verdict in Verdict}
 
 
-@pytest.mark.parametrize("name", ["papers", "rlsvi", "classic"])
+@pytest.mark.parametrize("name", [pytest.param("papers", marks=pytest.mark.slow), "rlsvi", "classic"])
 def test_every_statement_is_listed_with_the_contracts_keys(run, name):
     ran = run("verify", name, "--json")
     answer = ran.json
