@@ -29,7 +29,7 @@ test: $(CORE)
 # Everything: all extras, statistical and exhaustive runs, damaged certificates, the blocks of the documentation, Coq.
 test-all: setup
 	$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
-	$(MAKE) coq
+	$(MAKE) coq ARGS=
 
 lint: setup
 	$(BIN)/ruff check .

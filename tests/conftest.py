@@ -15,6 +15,25 @@ settings.load_profile("same-every-time")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--row TEXT``: of the tests that loop over rows, only the rows whose name contains the text."""
     parser.addoption("--row", default="", help="run only rows whose name contains this text")
+    parser.addoption(
+        "--after-fast",
+        action="store_true",
+        help="leave out what the fast tier has run without extras: fast tests of files that ask for no extra",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """``--after-fast``: keep slow tests, doctests, and all tests of files that skip tests where an extra is missing."""
+    if config.getoption("--after-fast"):
+        texts = {path: path.read_text(encoding="utf-8") for path in {item.path for item in items}}
+        asks = {path for path, text in texts.items() if "importorskip" in text or "skipif" in text}
+        kept = [
+            item
+            for item in items
+            if item.get_closest_marker("slow") or item.path in asks or not isinstance(item, pytest.Function)
+        ]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
 
 
 @pytest.fixture(autouse=True)
