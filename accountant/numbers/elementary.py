@@ -290,7 +290,7 @@ def cos(x: Floats) -> Any:
     """Return the cosine of x. The absolute error may be larger by 2^-80, where |x| is above 1e6 by 2^-60.
 
     >>> float(cos(1.0))
-    0.5403023058681398
+    0.540302305868
     """
     if not _largest(np.abs(x)) <= _FARTHEST_ANGLE:
         return _by_ball(x, flint.arb.cos)

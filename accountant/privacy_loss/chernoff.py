@@ -47,7 +47,7 @@ class Coarse:
 
     >>> from dpproof.accountant.pairs.laplace import Laplace
     >>> low, high = Coarse.of([(Laplace(1.0), 40)]).delta(Fraction(30))
-    >>> low, high < 1e-4
+    >>> low, high < 0.0014
     (0.0, True)
     """
 

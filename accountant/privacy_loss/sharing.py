@@ -53,7 +53,7 @@ class Shared:
     >>> step = SubsampledGaussian(0.01, 1.0)
     >>> training = Shared([(step, 1000), (Laplace(10.0), 1)], None)
     >>> [round(training.delta(Fraction(e))[1], 7) for e in (1, 2)]
-    [0.0047757, 2.71e-05]
+    [0.0030635, 3.6e-06]
     """
 
     def __init__(

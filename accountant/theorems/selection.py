@@ -47,7 +47,7 @@ class Runs:
     Poisson distribution. Then K may be 0, and nothing is released.
 
     >>> float(Runs(10, 1).stop), float(Runs(10, "0.5").stop), float(Runs(1).none)
-    (0.1, 0.05..., 0.367879...)
+    (0.1, 0.0625, 0.367879...)
 
     Raises:
         ValueError: for a mean outside (0, 1e9], or below 1 with a shape; for a shape outside (-1, 1000].

@@ -166,7 +166,7 @@ def _range(ends: Ends) -> str:
     """Return bounds as text: the lower one rounded down, the upper one up, one number if they are close.
 
     >>> _range((Fraction("2.64"), Fraction("2.64"))), _range((Fraction(1, 3), Fraction(2, 3)))
-    ('2.64', '0.333333 to 0.666667')
+    ('2.64', '0.33333 to 0.66667')
     """
     low, high = _decimal(ends[0], up=False), _decimal(ends[1], up=True)
     return high if ends[1] - ends[0] <= ends[1] / 10**5 else f"{low} to {high}"

@@ -71,7 +71,7 @@ def select_best(
     ...     rate = rng.choice(rates)
     ...     return float(rng.laplace(-abs(rate - 0.3), 0.1)), rate
     >>> select_best(train, asked, np.random.default_rng(1))
-    np.float64(0.3)
+    np.float64(0.1)
     """
     best: tuple[float, Output] | None = None
     for _ in range(int(number_of_runs(parameters, 1, rng)[0])):

@@ -141,7 +141,7 @@ def test_an_event_is_no_more_private_and_hardly_less(name, parameters, relation)
 
 
 def test_what_has_no_event_says_so():
-    with pytest.raises(UnsupportedEventError, match="Use its epsilon and delta"):
+    with pytest.raises(UnsupportedEventError, match="which the installed dp-accounting does not have"):
         account("smooth-student", noise=10, smoothing="0.01").to_dp_event()
 
 

@@ -193,5 +193,7 @@ def test_parts_beyond_the_grid_of_losses_are_refused_by_name():
     parts = [(ApproxDP("1000.5", 0), 1000), (ApproxDP(0.0317, 0), 1000), (ApproxDP(3.0517, 0), 1000)]
     with pytest.raises(ValueError, match=r"^epsilon \(1000.5\) of a part must be at most 600"):
         compose_approx_optimal(parts).epsilon("1e-6")
-    with pytest.raises(MemoryError):
-        compose_approx_optimal([(ApproxDP("1e-6", 0), 10**12)]).epsilon("1e-6")
+
+
+def test_more_parts_than_a_grid_holds_have_an_upper_end():
+    assert 4 < compose_approx_optimal([(ApproxDP("1e-6", 0), 10**12)]).epsilon("1e-6").upper <= 10**6

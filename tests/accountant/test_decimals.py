@@ -126,7 +126,7 @@ def texts(parameters):
     for field in parameters.fields():
         value, domain = getattr(parameters, field.name), field.metadata["domain"]
         if isinstance(value, float) and isinstance(domain, Domain):
-            text = f"{value * 0.99:.4g}1"
+            text = f"{value * 0.99:.4g}1" if value else "0.01"
             typed_ones[field.name] = typed(text)
     return replace(parameters, **typed_ones)
 

@@ -271,7 +271,7 @@ def test_the_pair_keeps_its_protocol():
     pair = BinomialGaussianMixture(0.3, 2.0, 3)
     assert isinstance(pair, DominatingPair)
     assert pair.reversed().reversed() == pair
-    assert pair.characteristic() is None
+    assert pair.characteristic().records == 3
     low, high = pair.loss_range()
     assert low <= 3 * math.log1p(-0.3)
     assert high == math.inf

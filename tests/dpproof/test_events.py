@@ -187,7 +187,7 @@ def test_an_event_that_is_not_known_is_refused(refused, claim_file, module, monk
     import events_of_a_user
 
     monkeypatch.setattr(events_of_a_user, "event", dp_event.UnsupportedDpEvent())
-    assert "no guarantee for this kind of event" in refused(
+    assert "an operation that has no description" in refused(
         "check", claim(claim_file, event=f"{module}:event")
     )
 

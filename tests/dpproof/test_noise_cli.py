@@ -315,7 +315,7 @@ def test_only_what_has_users_needs_a_relation(run, name):
         assert (ran.code, ran.out) == (2, "")
         assert "--adjacency" in ran.err
     else:
-        assert ran.json["adjacency"] == "by-sensitivity"
+        assert ran.json["adjacency"] == accountant_for(name).adjacency.value
 
 
 ASKED = ("calibrate", "gaussian", "--compositions", "4", "--target-epsilon", "1.5", "--delta", "1e-6")

@@ -64,8 +64,10 @@ def test_the_page_of_a_statement_is_that_of_the_repository_with_what_was_derived
 
 
 def test_a_stale_page_is_named(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(pages, "pages", lambda: {"parameters.md": "# Parameters\n", "findings.md": "# F\n"})
+    monkeypatch.setattr(pages, "_plain_pages", lambda: {"parameters.md": "# Parameters\n"})
+    monkeypatch.setattr(pages.deployments, "page", lambda: ("# Deployments\n", b"<svg/>"))
     monkeypatch.setattr(pages, "DOCS", tmp_path)
+    (tmp_path / pages.deployments.PICTURE).parent.mkdir()
     assert pages.main(["--check"]) == 1
     assert pages.main([]) == 0
     assert pages.main(["--check"]) == 0
