@@ -99,7 +99,13 @@ def test_every_concrete_profile_has_an_example():
         for one in classes(Profile)
         if one.__module__.startswith("dpproof.accountant") and not inspect.isabstract(one)
     }
-    elsewhere = {"Between", "Coupled", "EnclosedLoss", "MixtureProfile", "Selected"}  # their own tests compare them
+    elsewhere = {
+        "Between",
+        "Coupled",
+        "EnclosedLoss",
+        "MixtureProfile",
+        "Selected",
+    }  # their own tests compare them
     assert ours - elsewhere == {type(example).__name__ for example in EXAMPLES.values()}
 
 
