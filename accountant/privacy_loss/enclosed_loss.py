@@ -20,7 +20,7 @@ from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.by_grid import Composed, compose
 from dpproof.accountant.privacy_loss.grid import StepTooSmallError
 from dpproof.accountant.privacy_loss.loss_sums import Window
-from dpproof.accountant.privacy_loss.planning import Plan, plan
+from dpproof.accountant.privacy_loss.planning import GridTooLargeError, Plan, plan
 from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
 
 Ends = tuple[float, float]
@@ -68,7 +68,7 @@ class EnclosedLoss(Profile):
         def delta(pair: DominatingPair, grids: Grids) -> Ends:
             if self.count == 1:
                 return delta_of_pair(pair, point)
-            found = self._made(pair, grids) if self.coarse else list(self._composed(pair, grids, epsilon=low))
+            found = self._made(pair, grids) if self.coarse else self._near(pair, grids, low)
             return max(one.lower(high) for one in found), min(1.0, *(one.upper(low) for one in found))
 
         return self._ends(delta, 1.0)
@@ -90,6 +90,13 @@ class EnclosedLoss(Profile):
         low = max((ask(pair, _BELOW)[0] for pair in self.below), default=0.0)
         high = max((ask(pair, _ABOVE)[1] for pair in self.above), default=most)
         return Bound(min(low, high), high)
+
+    def _near(self, pair: DominatingPair, grids: Grids, epsilon: float) -> list[Composed]:
+        """Return compositions that are narrow near an epsilon, or those of ``_made`` where no grid reaches it."""
+        try:
+            return list(self._composed(pair, grids, epsilon=epsilon))
+        except GridTooLargeError:
+            return self._made(pair, grids)
 
     def _made(self, pair: DominatingPair, grids: Grids) -> list[Composed]:
         """Return compositions for a few deltas. Each is certified at every epsilon, and narrow near its own."""
