@@ -110,7 +110,7 @@ class Bracket:
             f"epsilon at delta {self.delta:g} is at most {rounded(self.claimed, up=True, digits=5)} (certified)",
             f"epsilon is at least {rounded(self.lower, up=False, digits=5)} "
             f"(measured, confidence {sure}, {self.samples:,} samples)",
-            f"  the best test of one event with so many samples shows about {self.limit:.4g}, in one of two runs",
+            f"  with so many samples the best test of one event shows {self.limit:.4g} or more in about half of its runs",
         ]
         if self.given_family is not None:
             lines.append(

@@ -141,11 +141,8 @@ def audit(
         options["budget"] = budget
     promise = Promise(epsilon, delta, adjacency, neighbours, arithmetic, data)
     told = told_of(scores, seeded, failures, bounds)
-    if bracket and target is not None:
-        own = {"epsilon": epsilon, "sharpen": sharpen or None, "view": view, "only": only, "plot": plot}
-        shared = {"workers": workers, "cluster": cluster, "journal": journal, "witnesses": witnesses}
-        refuse({**own, **shared, "replay": replay}, [], "with --bracket")
-        _bracket(target, context.args, promise, told, options, json)
+    if bracket:
+        _bracket(context, promise, told, options)
     if cluster is not None:
         refuse({"workers": workers}, [], "with --cluster")
     if replay is not None:
@@ -172,28 +169,29 @@ def audit(
         _finish(_run(jobs, seconds, executor, witnesses), json, plot, witnesses)
 
 
-def _bracket(
-    target: str,
-    flags: list[str],
-    promise: Promise,
-    told: AuditOptions,
-    options: AuditOptions,
-    json: bool,
-) -> NoReturn:
+_NOT_WITH_BRACKET = (
+    "epsilon", "sharpen", "view", "only", "plot", "workers", "cluster", "journal", "witnesses", "replay"
+)  # fmt: skip
+
+
+def _bracket(context: click.Context, promise: Promise, told: AuditOptions, options: AuditOptions) -> NoReturn:
     """Print both bounds on epsilon. Exit with 1 if the measured lower bound is above the certified upper one."""
+    refuse({name: context.params[name] or None for name in _NOT_WITH_BRACKET}, [], "with --bracket")
+    target = context.params["target"]
     if target not in CATALOGUE:
         raise ValueError(f"target ({target!r}) must be the name of a mechanism with --bracket")
-    values, relation = mechanism_of(target, flags, promise, told)
+    values, relation = mechanism_of(target, context.args, promise, told)
+    samples = options.get("budget", SAMPLES)
     with recorded() as used:
         found = auditing.bracket_mechanism(
-            target, values, relation, promise.delta, alpha=options["alpha"], seed=options["seed"],
-            samples=options.get("budget", SAMPLES),
+            target, values, relation, promise.delta,
+            alpha=options["alpha"], seed=options["seed"], samples=samples,
         )  # fmt: skip
 
     def render(console: Console) -> None:
         console.print(str(found), markup=False, highlight=False, soft_wrap=True)
 
-    show.answer(as_json.bracketed(found, used), json, render)
+    show.answer(as_json.bracketed(found, used), context.params["json"], render)
     raise Exit(1 if found.violated else 0)
 
 
