@@ -35,9 +35,9 @@ Sampler = Callable[[Any, int, np.random.Generator], NDArray[Any]]
 Ratio = Callable[[NDArray[Any]], Floats]
 SAMPLES = 100_000
 _PIECES, _THRESHOLDS, _LARGEST, _NOISIEST = 200, 40, 60.0, 2.0
-_FEWEST, _PILOT = 1_000, 50
+_FEWEST, _PILOT = 2_000, 100
 """The fewest samples, and one part in how many only decides in which direction the event is sought."""
-_EXPECTED = 8
+_EXPECTED, _FEW = 8, 20
 """Scores contradict the claimed law if so many events are expected, and at most a quarter of them is seen."""
 _SHARES = (0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005)
 _NUISANCE = 0.02
@@ -180,11 +180,9 @@ def bracket(
     )
     first, second = (np.asarray(one, dtype=np.float64).reshape(-1) for one in scores)
     ways = [(first, second), (-second, -first)]
-    found = [plan.seen_in(one[:pilot], other[:pilot]) for one, other in ways]
-    way = int(found[1][0] < found[0][0])
-    first, second, limit = ways[way][0][pilot:], ways[way][1][pilot:], plan.event_and_limit()[1]
-    plan = found[way][1] if found[way][1].choices else plan
-    event = plan.event_and_limit()[0]
+    first, second = max(ways, key=lambda way: plan.events(way[0][:pilot], way[1][:pilot]))
+    limit, plan = plan.event_and_limit()[1], plan.after(first[:pilot], second[:pilot])
+    first, second, event = first[pilot:], second[pilot:], plan.event_and_limit()[0]
     counts = event.counts(first, second)
     lower = _end_of(lambda epsilon: plan.rejects(event, counts, epsilon, delta), 0.0, _LARGEST)
     given = None
@@ -251,18 +249,21 @@ class _Plan:
     delta: float
     alpha: float
 
-    def seen_in(self, first: Floats, second: Floats) -> tuple[float, _Plan]:
-        """Return how far some scores are from the claimed law, and the plan with the thresholds for the other scores.
+    def events(self, first: Floats, second: Floats) -> int:
+        """Return how many of some scores are above a threshold that few of them are expected to reach."""
+        threshold = min(self.choices, key=lambda one: abs(len(first) * one[1] - _FEW))[0]
+        return int((first > threshold).sum() + (second > threshold).sum())
 
-        If the scores contradict the law, the thresholds are quantiles of these scores, with the observed shares.
+    def after(self, first: Floats, second: Floats) -> _Plan:
+        """Return the plan for the other scores. If these contradict the claimed law, its thresholds are their quantiles.
+
+        The shares of these scores above the thresholds then stand for the probabilities.
         """
-        n, far, contradicted = len(first), 0.0, False
+        n = len(first)
         for threshold, p, _ in self.choices:
-            seen = int((second > threshold).sum())
-            if n * p >= _EXPECTED:
-                far += (seen - n * p) ** 2 / (n * p)
-                contradicted |= not n * p / 4 < seen
-        return far, replace(self, choices=list(_observed(first, second))) if contradicted else self
+            if n * p >= _EXPECTED and (second > threshold).sum() <= n * p / 4:
+                return replace(self, choices=list(_observed(first, second)) or self.choices)
+        return self
 
     def event_and_limit(self) -> tuple[Event, float]:
         """Return the event whose bound is largest in a slightly unlucky case, and the limit of all tests."""

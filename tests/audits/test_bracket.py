@@ -116,7 +116,7 @@ def test_equal_seeds_give_equal_bounds():
 
 def test_requests_without_an_answer_are_refused():
     about = subject("gaussian", sigma=2.0)
-    with pytest.raises(ValueError, match=r"samples \(10\) must be at least 1000"):
+    with pytest.raises(ValueError, match=r"samples \(10\) must be at least 2000"):
         bracketed(about, 1e-5, samples=10)
     with pytest.raises(ValueError, match=r"alpha \(1\) must be above 0 and below 1"):
         bracketed(about, 1e-5, alpha=1)
