@@ -4,14 +4,14 @@ Each user sends a message. The messages of the two inputs of one user have proba
 p = exp(local_epsilon), and whose total variation distance is at most ``variation``. Every other user sends each message
 with at least 1/q times the probability that this user has for it, q = exp(others_epsilon).
 
-The user then sends one of two labels with probability (p + 1) alpha, and otherwise a message that does not depend on the
-input. Every other user sends each label with probability alpha p/q. The analyser may be told whether the user sends a
-label. So the guarantee is a ``CloneView``. Here alpha is any number that the randomiser allows: from its total variation
-over p - 1 up to a larger number, because messages that are equally likely may be counted as labels, too.
+The user then sends one of two labels with probability (p + 1) alpha, and otherwise a message that does not depend on
+the input. Every other user sends each label with probability alpha p/q. The analyser may be told whether the user
+sends a label. So the guarantee is a ``CloneView``. Here alpha is any number that the randomiser allows: from its total
+variation over p - 1 up to a larger number, because messages that are equally likely may be counted as labels, too.
 
 Less variation means fewer labels among the other users. So an upper bound on the total variation alone does not give
-the alpha that belongs to it. A reduction that does not tell the analyser whether the user sends a label is not valid for
-every randomiser: docs/notes/variation_ratio.md has a counterexample.
+the alpha that belongs to it. A reduction that does not tell the analyser whether the user sends a label is not valid
+for every randomiser: docs/notes/variation_ratio.md has a counterexample.
 
 Source: Wang et al., "Privacy amplification via shuffling: unified, simplified, and tightened" (arXiv:2304.05007), the
 parameters p, beta and q. The bound is this project's statement classic.variation_ratio.
