@@ -36,6 +36,7 @@ from dpproof.accountant.guarantees.profile import BestOf, Profile
 from dpproof.accountant.numbers.arithmetic import cache, cached_property, math
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.coins_until_heads import CoinsUntilHeads
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
@@ -43,7 +44,7 @@ from dpproof.accountant.sampling.between import Between
 from dpproof.accountant.sparse_vector.gaussian_pair import OneEvent
 
 _BITS = 128
-_SHARES = tuple(2.0 ** (place / 8) for place in range(-32, 65))
+_SHARES: tuple[float, ...] = tuple(2.0 ** (place / 8) for place in range(-32, 65))
 """The values of epsilon_0 that are tried, divided by the distance of the two means of a comparison."""
 
 
@@ -111,7 +112,8 @@ class FailingCoins(Profile):
         return Bound(0.0, self._coins(place).epsilon(target - exact(self._failure(place))).upper)
 
     def _epsilon_0(self, place: int) -> float:
-        return min(max(float(self.comparison) * _SHARES[place], 2e-9), 500.0)
+        wanted: float = float(self.comparison) * _SHARES[place]
+        return min(max(wanted, 2e-9), 500.0)
 
     @cached_property
     def _failures(self) -> tuple[float, ...]:
@@ -169,7 +171,10 @@ def _shared(threshold: Fraction, epsilon_0: float, positives: int) -> Profile:
     """Return the guarantee of the threshold's Gaussian pair and of coins until the last head."""
     with precision(_BITS):
         noise = round_down(arb_of(1 / threshold))
-    parts = [(SubsampledGaussian(1.0, noise), 1), (CoinsUntilHeads(epsilon_0), positives)]
+    parts: list[tuple[DominatingPair, int]] = [
+        (SubsampledGaussian(1.0, noise), 1),
+        (CoinsUntilHeads(epsilon_0), positives),
+    ]
     return PrivacyLoss([parts])
 
 

@@ -41,5 +41,5 @@ def sample(
         )
     threshold = rng.normal(0, parameters.threshold, (n, 1))
     above = given + rng.normal(0, parameters.query_sigma, (n, given.size)) >= threshold
-    earlier = np.cumsum(above, axis=1) - above
+    earlier: NDArray[np.int64] = np.cumsum(above, axis=1) - above
     return np.where(earlier < parameters.positives, np.where(above, ABOVE, BELOW), HALTED)
