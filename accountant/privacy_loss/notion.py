@@ -100,7 +100,8 @@ class PrivacyLoss(Profile):
         """Return the same guarantee as an object whose answers share work.
 
         An answer may have fewer digits. It does not depend on the questions before it. If delta is proved to be at
-        most ``rough``, its lower bound may be 0.
+        most ``rough``, its lower bound may be 0. Bounds on delta that differ by less than ``rough``/500 are narrow
+        enough.
         """
         found = PrivacyLoss(self.alternatives, rough)
         object.__setattr__(found, "_ways", self._ways)
@@ -210,7 +211,7 @@ def _delta(way: _Way, epsilon: Fraction, rough: Number | None) -> Ends:
         return delta_of_pair(only, epsilon)
     if (most := _negligible(way, epsilon, rough)) is not None:
         return 0.0, most
-    if rough is not None and (known := way.shared.delta(epsilon)) is not None:
+    if rough is not None and (known := way.shared.delta(epsilon, rough)) is not None:
         return known
     return _first_route(
         lambda: delta_by_inversion(_characteristics(parts), epsilon),

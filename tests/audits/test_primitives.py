@@ -44,6 +44,7 @@ PARAMETERS = {
     "laplace-tree": {"leaves": 6, "scale": 4.0, "restarts": 1, "sensitivity": 1.0},
     "matrix-counting": {"leaves": 6, "sigma": 4.0, "sensitivity": 1.0},
     "sparse-vector": {"query_scale": 8.0, "positives": 2, "answer_scale": 8.0, "sensitivity": 1.0},
+    "gaussian-sparse-vector": {"query_sigma": 6.0, "queries": 8, "positives": 2, "sensitivity": 1.0},
     "smooth-gaussian": {"noise": 3.0, "smoothing": 0.1, "dimension": 3},
     "smooth-laplace": {"noise": 3.0, "smoothing": 0.1},
     "smooth-cauchy": {"noise": 3.0, "smoothing": 0.1, "exponent": 3.0},
@@ -108,7 +109,7 @@ def test_a_primitive_is_not_refuted_and_its_witness_replays(name, relation):
     assert replay(found.witness()) == found
 
 
-DISCRETE = ("binomial", "shuffled-count", "shuffled-batch", "sparse-vector", "thompson")
+DISCRETE = ("binomial", "shuffled-count", "shuffled-batch", "sparse-vector", "gaussian-sparse-vector", "thompson")
 """Mechanisms of which a quarter of the noise needs other sizes, or more samples."""
 NOISE = {name: accountant_for(name).noise for name in sampled() if name not in DISCRETE}
 
