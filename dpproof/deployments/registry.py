@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime
 import importlib
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.deployments.records import Deployment
+from dpproof.formats.yaml import yaml_text
 from dpproof.version import __version__
 
 SCHEMA = "schemas/deployments-schema.yaml"
@@ -132,8 +132,7 @@ def record_of(claim: Claim, certified: str = "") -> str:
     Args:
         certified: a sentence on what was certified for the claim, for the details of the privacy loss.
     """
-    record = _record(claim, certified)
-    return "\n".join(_lines(record, 0)) + "\n"
+    return yaml_text(_record(claim, certified), bare=("url_slug", "status"))
 
 
 _PLACEHOLDER = "To be filled in"
@@ -196,33 +195,6 @@ def _today() -> str:
         .date()
         .isoformat()
     )
-
-
-def _lines(node: Mapping[str, Any], depth: int) -> Iterator[str]:
-    """Yield YAML in the registry's style: nested maps, lists of text, quoted text, numbers."""
-    pad = "  " * depth
-    for key, value in node.items():
-        match value:
-            case dict() if value:
-                yield f"{pad}{key}:"
-                yield from _lines(value, depth + 1)
-            case dict():
-                yield f"{pad}{key}: {{}}"
-            case list():
-                yield f"{pad}{key}:"
-                yield from (f"{pad}  - {_scalar(one)}" for one in value)
-            case _ if key in ("url_slug", "status"):
-                yield f"{pad}{key}: {value}"
-            case _:
-                yield f"{pad}{key}: {_scalar(value)}"
-
-
-def _scalar(value: str | float) -> str:
-    """Return text in quotes, as JSON writes it, and numbers so that YAML 1.1 reads them as numbers."""
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    text = repr(value)
-    return text.replace("e", ".0e") if "e" in text and "." not in text else text
 
 
 def _yaml() -> Any:
