@@ -19,8 +19,8 @@ from typing import Any
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.deployments.records import Deployment
-from dpproof.formats.yaml import yaml_text
 from dpproof.version import __version__
+from dpproof.yaml_text import yaml_text
 
 SCHEMA = "schemas/deployments-schema.yaml"
 _NUMBERS = ("epsilon", "delta", "rho")
@@ -40,15 +40,35 @@ def read_registry(folder: Path, known: Sequence[Deployment]) -> tuple[list[Deplo
     files = sorted((folder / "deployments").glob("*.yaml")) or sorted(folder.glob("*.yaml"))
     if not files:
         raise ValueError(f"folder ({folder}) must hold records of the registry, files that end in .yaml.")
-    texts = [(path.stem, read_record(path)) for path in files]
-    wrong = [f"{name}: {told}" for name, record in texts for told in problems(record, folder / SCHEMA)]
-    return [row for name, record in texts for row in rows_of(name, record, known)], wrong
+    found = [read_record(path, folder / SCHEMA, known) for path in files]
+    return [row for rows, _ in found for row in rows], [told for _, wrong in found for told in wrong]
 
 
-def read_record(path: Path) -> Mapping[str, Any]:
-    """Return one record of the registry as data."""
-    found: Mapping[str, Any] = _yaml().safe_load(path.read_text("utf-8"))
-    return found
+def read_record(path: Path, schema: Path, known: Sequence[Deployment]) -> tuple[list[Deployment], list[str]]:
+    """Return the rows of one record of the registry, and what is wrong with it.
+
+    A record without the parts that name the deployment has no rows.
+
+    Args:
+        path: the record, a file in YAML.
+        schema: the schema of the registry. If there is no such file, only the main rules are checked.
+        known: bundled rows, as for `read_registry`.
+
+    Raises:
+        ValueError: PyYAML is not installed.
+    """
+    library = _yaml()
+    try:
+        record = library.safe_load(path.read_text("utf-8"))
+    except (library.YAMLError, UnicodeError) as error:
+        return [], [f"{path.stem}: it is no YAML: {' '.join(str(error).split())}"]
+    if not isinstance(record, Mapping):
+        return [], [f"{path.stem}: it must be a map with the key 'deployment'"]
+    wrong = [f"{path.stem}: {told}" for told in problems(record, schema)]
+    try:
+        return list(rows_of(path.stem, record, known)), wrong
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return [], wrong or [f"{path.stem}: it cannot be read: {error!r}"]
 
 
 def rows_of(name: str, record: Mapping[str, Any], known: Sequence[Deployment]) -> Iterator[Deployment]:
@@ -110,7 +130,9 @@ _BASIC = (
 
 def _main_rules(record: Mapping[str, Any]) -> list[str]:
     lacking = [key for key in ("url_slug", "status", "tier", "deployment") if key not in record]
-    basic = record.get("deployment", {}).get("basic", {})
+    deployment = record.get("deployment")
+    basic = deployment.get("basic") if isinstance(deployment, Mapping) else None
+    basic = basic if isinstance(basic, Mapping) else {}
     return [f"{key} is missing" for key in [*lacking, *(key for key in _BASIC if key not in basic)]]
 
 

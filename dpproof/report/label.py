@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from importlib.resources import files as resources
 
-from dpproof.formats.yaml import yaml_text
 from dpproof.labels.card import Label, Row
+from dpproof.yaml_text import yaml_text
 
 TITLE = "Privacy label"
 _WIDTH = 88

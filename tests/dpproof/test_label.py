@@ -12,7 +12,6 @@ from decimal import Decimal
 
 import mpmath
 import pytest
-import yaml
 
 from dpproof import account, agent, compose
 from dpproof.accountant.guarantees.notions import GaussianDP
@@ -26,6 +25,8 @@ from dpproof.labels.numbers import Asked, Numbers, belief_at, between, least, mo
 from dpproof.proofs_check.verdict import Verdict
 from dpproof.report.label import FORMS, sections
 from tests.rows import rows
+
+yaml = pytest.importorskip("yaml")
 
 FEW = Asked(("1e-5",))
 MU = Bound(0.5, 0.75)
