@@ -13,6 +13,7 @@ from decimal import Decimal
 import mpmath
 import pytest
 
+from benchmarks import label_points
 from dpproof import account, agent, compose
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.guarantees.profile import Profile
@@ -329,3 +330,10 @@ def test_a_passport_says_whether_a_guarantee_holds(run, tmp_path, quick):
     (tmp_path / "broken.npz").write_bytes(b"nothing")
     broken = run("label", tmp_path / "broken.npz")
     assert (broken.code, broken.out.splitlines()[1].split(".")[0]) == (1, "REFUSED")
+
+
+def test_the_check_at_random_points_finds_a_number_that_is_rounded_to_the_nearest(monkeypatch):
+    """Control of benchmarks/label_points.py: 300 points, a fixed seed."""
+    assert label_points.measured("advantage", 300, 24)[1] == 0
+    monkeypatch.setattr(label_points, "most", lambda value: f"{value:.3g}")
+    assert label_points.measured("advantage", 300, 24)[1] > 100
