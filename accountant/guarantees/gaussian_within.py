@@ -1,10 +1,12 @@
-"""The Gaussian guarantee that is closest to a given guarantee, up to a given error ``kappa`` in the error rates.
+"""The Gaussian guarantee that is closest to a given guarantee, up to a given error ``kappa``.
 
-Let G be the trade-off function of mu-Gaussian DP, and f the trade-off function of the guarantee. This module
-finds the least mu such that f(alpha) >= G(alpha + kappa) - kappa at every alpha. Let delta and delta_mu be
-the privacy profiles of the guarantee and of mu-Gaussian DP. Then the same condition is delta(e) <=
-delta_mu(e) + kappa (1 + exp(e)) at every e >= 0 (docs/notes/trade_off.md). The condition always holds where
-kappa (1 + exp(e)) is at least 1.
+Let G be the trade-off function of mu-Gaussian DP, and f the trade-off function of the guarantee. Let delta_mu and
+delta be their privacy profiles. The error is allowed in one of two places:
+
+- `gaussian_within`: in both error rates of a test. The condition is f(alpha) >= G(alpha + kappa) - kappa at every
+  alpha. It is the same as delta(e) <= delta_mu(e) + kappa (1 + exp(e)) at every e >= 0 (docs/notes/trade_off.md).
+- `gaussian_but_for`: in delta alone. The condition is delta(e) <= delta_mu(e) + kappa at every e >= 0. It is stronger,
+  so it needs a larger mu (docs/notes/label.md).
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
@@ -24,20 +27,17 @@ from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precisi
 
 _PLACES, _CELLS, _MOST, _CLOSE = 32, 8, 300, 1e-4
 _FARTHEST = 40.0
-"""The largest epsilon that is evaluated for a lower bound if kappa is 0."""
+"""The largest epsilon that is evaluated for a lower bound if there is no finite upper bound."""
+_WIDER = (1e-15, 1e-9, 1e-6, 1e-3)
+"""The factors by which the last epsilon may grow until delta is certified to be small enough there."""
 
 
 def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction) -> Bound:
     """Return bounds on the least mu such that mu-Gaussian DP implies a guarantee, up to an error of ``kappa``.
 
     Let f be the trade-off function of the guarantee, and G the trade-off function of mu-Gaussian DP. The
-    condition on mu is f(alpha) >= G(alpha + kappa) - kappa at every alpha. The upper bound is certified. Let
-    delta_mu be the privacy profile of mu-Gaussian DP. On an interval [a, b] of epsilons, every mu with
-    delta_mu(b) >= delta(a) - kappa (1 + exp(a)) is large enough. So is every mu whose delta_mu lies above the
-    secant of delta - kappa (1 + exp(e)) as a function of exp(e). This needs no convexity: f is the conjugate of
-    delta, so delta and its convex hull have the same f. Each step of the search halves the interval that needs
-    the largest mu. The search ends when the upper bound on delta at a single epsilon needs a mu that is nearly
-    as large. The lower bound requires that delta is convex in exp(e).
+    condition on mu is f(alpha) >= G(alpha + kappa) - kappa at every alpha. The upper bound is certified. The
+    lower bound requires that delta is convex in exp(e).
 
     Args:
         delta: the privacy profile of the guarantee, which decreases in epsilon.
@@ -47,15 +47,60 @@ def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction) -> Bound:
     odds = (1 - kappa) / kappa if kappa else Fraction(0)
     reach = math.log(odds.numerator) - math.log(odds.denominator) if odds > 1 else 0.0 if kappa else _FARTHEST
     reach = math.nextafter(max(reach, 0.0), math.inf) * (1 + 1e-12)
-    ends = cache(lambda place: _Place(delta, kappa, place))
-    if not kappa:
+    return _searched(delta, _Paid(kappa, kappa), reach, finite=kappa > 0)
+
+
+def gaussian_but_for(delta: Callable[[Number], Bound], kappa: Fraction, reach: float) -> Bound:
+    """Return bounds on the least mu with delta(e) <= delta_mu(e) + ``kappa`` at every e >= 0.
+
+    delta_mu is the privacy profile of mu-Gaussian DP. Every set of outputs then has at most the probability that
+    mu-Gaussian DP allows, plus ``kappa``. The upper bound is certified. It is infinite if delta stays above
+    ``kappa``, as for a mechanism that releases a record with a probability above ``kappa``. If delta is not convex
+    in exp(e), its convex hull takes its place: the delta of a mechanism is convex, so it lies below the hull.
+
+    Source: this project, docs/notes/label.md.
+
+    >>> from dpproof.accountant.guarantees.notions import ApproxDP
+    >>> gaussian_but_for(ApproxDP(1, "1e-7").delta, Fraction(1, 10**6), 1.0).upper < 5
+    True
+
+    Args:
+        delta: the privacy profile of the guarantee, which decreases in epsilon.
+        kappa: the error that is allowed in delta, in (0, 1).
+        reach: an epsilon at which delta is at most ``kappa``, or infinity if there is none.
+    """
+    places = [reach * (1 + wider) for wider in _WIDER] if math.isfinite(reach) else []
+    last = next((place for place in places if exact(delta(place).upper) <= kappa), None)
+    reach = _FARTHEST if last is None else last
+    return _searched(delta, _Paid(kappa, Fraction(0)), reach, finite=last is not None)
+
+
+@dataclass(frozen=True)
+class _Paid:
+    """The error that is allowed in delta: a linear function of exp(epsilon)."""
+
+    constant: Fraction
+    slope: Fraction
+
+
+def _searched(delta: Callable[[Number], Bound], paid: _Paid, reach: float, *, finite: bool) -> Bound:
+    """Return bounds on the least mu with delta <= delta_mu + paid at every epsilon from 0 to ``reach``.
+
+    On an interval [a, b] of epsilons, every mu with delta_mu(b) >= delta(a) - paid(a) is large enough. So is every
+    mu whose delta_mu lies above the secant of delta - paid as a function of exp(e): f is the conjugate of delta, so
+    delta and its convex hull have the same f. Each step of the search halves the interval that needs the largest mu.
+    The search ends when the upper bound on delta at a single epsilon needs a mu that is nearly as large. Without a
+    ``finite`` upper bound, only the lower bound is computed.
+    """
+    ends = cache(lambda place: _Place(delta, paid, place))
+    if not finite:
         return Bound(max(ends(reach * i / _PLACES).least for i in range(_PLACES)), math.inf)
     least, cells = 0.0, list[tuple[float, float, float]]()
     for a, b in pairwise(reach * i / _CELLS for i in range(_CELLS + 1)):
         least = max(least, ends(a).least)
-        if ends(a).over <= 0:  # delta is at most kappa (1 + exp(a)) at a, and so at every larger epsilon
+        if ends(a).over <= 0:  # delta is at most the allowed error at a, and so at every larger epsilon
             break
-        heapq.heappush(cells, (-_most(ends(a), ends(b), kappa), a, b))
+        heapq.heappush(cells, (-_most(ends(a), ends(b), paid), a, b))
     if not cells:
         return Bound(0.0, 0.0)
     for _ in range(_MOST):
@@ -66,19 +111,19 @@ def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction) -> Bound:
         heapq.heappop(cells)
         least = max(least, ends(middle).least)
         for one, other in ((start, middle), (middle, end)):
-            heapq.heappush(cells, (-_most(ends(one), ends(other), kappa), one, other))
+            heapq.heappush(cells, (-_most(ends(one), ends(other), paid), one, other))
     return Bound(least, max(-cells[0][0], least))
 
 
 class _Place:
-    """Bounds on delta - kappa (1 + exp(epsilon)) at one epsilon, and bounds on the mu that it needs."""
+    """Bounds on delta less the allowed error at one epsilon, and bounds on the mu that it needs."""
 
-    def __init__(self, delta: Callable[[Number], Bound], kappa: Fraction, epsilon: float) -> None:
+    def __init__(self, delta: Callable[[Number], Bound], paid: _Paid, epsilon: float) -> None:
         found = delta(epsilon)
         with precision(128):
-            paid = arb_of(kappa) * (1 + arb_of(exact(epsilon)).exp())
-            low = round_down(arb_of(exact(found.lower)) - paid)
-            self.over = round_up(arb_of(exact(found.upper)) - paid)
+            error = arb_of(paid.constant) + arb_of(paid.slope) * arb_of(exact(epsilon)).exp()
+            low = round_down(arb_of(exact(found.lower)) - error)
+            self.over = round_up(arb_of(exact(found.upper)) - error)
         self.epsilon, self.upper = epsilon, float(found.upper)
         self.least = gaussian_mu(exact(epsilon), exact(low))[0] if 0 < low < 1 else 0.0
         self.needed = gaussian_mu(exact(epsilon), exact(self.over))[1] if 0 < self.over < 1 else 0.0
@@ -86,16 +131,16 @@ class _Place:
             self.needed = math.inf
 
 
-def _most(a: _Place, b: _Place, kappa: Fraction) -> float:
+def _most(a: _Place, b: _Place, paid: _Paid) -> float:
     """Return a mu that is large enough for all epsilons from ``a`` to ``b``: the smaller one of two such numbers."""
     if a.over <= 0:
         return 0.0
     by_ends = gaussian_mu(exact(b.epsilon), exact(a.over))[1] if a.over < 1 else math.inf
-    return min(by_ends, _by_secant(a, b, kappa))
+    return min(by_ends, _by_secant(a, b, paid))
 
 
-def _by_secant(a: _Place, b: _Place, kappa: Fraction) -> float:
-    """Return a mu whose profile lies above the secant of delta - kappa (1 + t), t = exp(epsilon), in the interval.
+def _by_secant(a: _Place, b: _Place, paid: _Paid) -> float:
+    """Return a mu whose profile lies above the secant of delta less the allowed error, in t = exp(epsilon).
 
     Let the secant be top - slope t. The profile of mu minus the secant is convex, with the derivative slope - P[Z >
     epsilon/mu + mu/2]. If its sign does not change in the interval, the mu that both ends need is large enough.
@@ -105,7 +150,8 @@ def _by_secant(a: _Place, b: _Place, kappa: Fraction) -> float:
     with precision(128):
         start, end = (arb_of(exact(place.epsilon)).exp() for place in (a, b))
         steep = (arb_of(exact(a.upper)) - arb_of(exact(b.upper))) / (end - start)
-        slope, top = steep + arb_of(kappa), arb_of(exact(a.upper)) + steep * start - arb_of(kappa)
+        slope = steep + arb_of(paid.slope)
+        top = arb_of(exact(a.upper)) + steep * start - arb_of(paid.constant)
         if 0 < (needed := max(a.needed, b.needed)) < math.inf:
             mu = flint.arb(needed)
             left, right = (normal_tail(arb_of(exact(place.epsilon)) / mu + mu / 2) for place in (a, b))

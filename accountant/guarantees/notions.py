@@ -222,6 +222,11 @@ class GaussianDP(Profile):
         low, high = (arb_of(end) for end in ends_of(self.mu, "mu"))
         return Bound(round_down(low), round_up(high))
 
+    def gaussian_but_for(self, kappa: Number) -> Bound:
+        """Return bounds on mu; see ``Profile.gaussian_but_for``. This guarantee's parameter is large enough."""
+        found, own = super().gaussian_but_for(kappa), self.gaussian(0).upper
+        return Bound(min(found.lower, own), min(found.upper, own))
+
     def enclosing(self, less: Profile) -> Profile:
         """Return the guarantee of a mechanism that is known only to lie between this guarantee and ``less``.
 

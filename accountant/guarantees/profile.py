@@ -19,11 +19,11 @@ from functools import partial, reduce
 
 import flint
 
-from dpproof.accountant.guarantees.gaussian_within import gaussian_within
+from dpproof.accountant.guarantees.gaussian_within import gaussian_but_for, gaussian_within
 from dpproof.accountant.guarantees.orders import lowest
 from dpproof.accountant.numbers.arithmetic import assume, cache
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.checks import at_least_zero, below_one, probability
+from dpproof.accountant.numbers.checks import at_least_zero, below_one, inside_unit, probability
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import bracket
 
@@ -107,6 +107,24 @@ class Profile(ABC):
             ValueError: if ``kappa`` is not in [0, 1).
         """
         return gaussian_within(self.sharing(below_one(kappa, "kappa")).delta, below_one(kappa, "kappa"))
+
+    def gaussian_but_for(self, kappa: Number) -> Bound:
+        """Return bounds on the least mu with delta(e) <= delta_mu(e) + ``kappa`` at every e >= 0.
+
+        delta_mu is the privacy profile of mu-Gaussian DP. Here ``kappa`` is an error of delta alone, so mu is at
+        least that of `gaussian`.
+
+        Source: this project, docs/notes/label.md.
+
+        >>> from dpproof.accountant.guarantees.notions import ApproxDP
+        >>> ApproxDP(0, "1e-6").gaussian_but_for("1e-5").upper
+        0.0
+
+        Raises:
+            ValueError: if ``kappa`` is not in (0, 1).
+        """
+        error = inside_unit(kappa, "kappa")
+        return gaussian_but_for(self.sharing(error).delta, error, self.epsilon(error).upper)
 
     def sharing(self, rough: Number = 0) -> Profile:
         """Return the same guarantee as an object whose answers share work; the object itself by default.

@@ -29,6 +29,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "verify": ("verify", "Re-check the certificates and print the verdicts."),
     "audit": ("audit", "Run an implementation on neighbouring data and look for a violation of its claim."),
     "check": ("check", "Account, verify and audit, and write one self-contained report."),
+    "label": ("label", "Print one card that says what a claim, a result or a passport promises."),
     "reproduce": ("reproduce", "Run a paper's experiment again, and write its tables, plots and page."),
     "benchmark": ("benchmark", "Run every private learner on the same problems, at certified epsilons."),
     "explain": ("explain", "Say what a statement, a mechanism or a word means, and why."),

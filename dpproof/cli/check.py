@@ -82,11 +82,12 @@ def check(
     deployments registry, one of its records, or a table of your own.
     """
     if target == "deployments":
-        others = {"html": html, "sarif": sarif, "junit": junit, "markdown": markdown, "emit": emit}
+        others = {"html": html, "sarif": sarif, "junit": junit, "emit": emit}
         _refuse_others({**others, "cluster": cluster, "journal": journal})
         from dpproof.cli.deployments import check_deployments
 
-        raise Exit(check_deployments(where, json, verbose))
+        check_file("markdown", markdown, FORMATS["markdown"][0])
+        raise Exit(check_deployments(where, json, verbose, markdown))
     if where is not None:
         raise ValueError(f"where ({str(where)!r}) can follow only the target 'deployments', not {target!r}.")
     if target != "papers" and not Path(target).is_file():

@@ -18,7 +18,8 @@ from dpproof.cli import show
 from dpproof.cli.layout import print_table, table
 from dpproof.deployments.comparing import KINDS, Comparison, Word, compare_all, fairness
 from dpproof.deployments.records import Deployment, bundled, read_file
-from dpproof.deployments.registry import read_record, read_registry, record_of, rows_of
+from dpproof.deployments.registry import SCHEMA, read_record, read_registry, record_of
+from dpproof.formats.deployments import markdown_of_deployments
 from dpproof.wording import figure
 
 _COLOURS = {
@@ -31,13 +32,16 @@ _COLOURS = {
 }
 
 
-def check_deployments(where: Path | None, as_data: bool, verbose: bool) -> int:
+def check_deployments(where: Path | None, as_data: bool, verbose: bool, markdown: Path | None = None) -> int:
     """Print the comparison of the bundled rows, of a file, or of a checkout of the registry. Return the exit code.
 
-    The code is 1 if a record breaks the rules of the registry, else 0. A verdict on a published number is no error.
+    ``markdown`` is a file for a summary. The code is 1 if a record breaks the rules of the registry, else 0. A verdict
+    on a published number is no error.
     """
     rows, wrong = _rows(where)
     found = compare_all(rows)
+    if markdown is not None:
+        write_whole(markdown, markdown_of_deployments(first_lines(found, wrong), found))
     body = as_json.envelope({"deployments": [to_json(one) for one in found], "wrong": list(wrong)})
     show.answer(body, as_data, lambda console: _print(found, wrong, console, verbose))
     return 1 if wrong else 0
@@ -54,7 +58,7 @@ def _rows(where: Path | None) -> tuple[Sequence[Deployment], Sequence[str]]:
         )
     if where.suffix == ".toml":
         return read_file(where), ()
-    return list(rows_of(where.stem, read_record(where), bundled())), ()
+    return read_record(where, where.absolute().parent.parent / SCHEMA, bundled())
 
 
 def to_json(one: Comparison) -> as_json.Json:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime
 import importlib
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.deployments.records import Deployment
 from dpproof.version import __version__
+from dpproof.yaml_text import yaml_text
 
 SCHEMA = "schemas/deployments-schema.yaml"
 _NUMBERS = ("epsilon", "delta", "rho")
@@ -40,15 +40,35 @@ def read_registry(folder: Path, known: Sequence[Deployment]) -> tuple[list[Deplo
     files = sorted((folder / "deployments").glob("*.yaml")) or sorted(folder.glob("*.yaml"))
     if not files:
         raise ValueError(f"folder ({folder}) must hold records of the registry, files that end in .yaml.")
-    texts = [(path.stem, read_record(path)) for path in files]
-    wrong = [f"{name}: {told}" for name, record in texts for told in problems(record, folder / SCHEMA)]
-    return [row for name, record in texts for row in rows_of(name, record, known)], wrong
+    found = [read_record(path, folder / SCHEMA, known) for path in files]
+    return [row for rows, _ in found for row in rows], [told for _, wrong in found for told in wrong]
 
 
-def read_record(path: Path) -> Mapping[str, Any]:
-    """Return one record of the registry as data."""
-    found: Mapping[str, Any] = _yaml().safe_load(path.read_text("utf-8"))
-    return found
+def read_record(path: Path, schema: Path, known: Sequence[Deployment]) -> tuple[list[Deployment], list[str]]:
+    """Return the rows of one record of the registry, and what is wrong with it.
+
+    A record without the parts that name the deployment has no rows.
+
+    Args:
+        path: the record, a file in YAML.
+        schema: the schema of the registry. If there is no such file, only the main rules are checked.
+        known: bundled rows, as for `read_registry`.
+
+    Raises:
+        ValueError: PyYAML is not installed.
+    """
+    library = _yaml()
+    try:
+        record = library.safe_load(path.read_text("utf-8"))
+    except (library.YAMLError, UnicodeError) as error:
+        return [], [f"{path.stem}: it is no YAML: {' '.join(str(error).split())}"]
+    if not isinstance(record, Mapping):
+        return [], [f"{path.stem}: it must be a map with the key 'deployment'"]
+    wrong = [f"{path.stem}: {told}" for told in problems(record, schema)]
+    try:
+        return list(rows_of(path.stem, record, known)), wrong
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return [], wrong or [f"{path.stem}: it cannot be read: {error!r}"]
 
 
 def rows_of(name: str, record: Mapping[str, Any], known: Sequence[Deployment]) -> Iterator[Deployment]:
@@ -110,7 +130,9 @@ _BASIC = (
 
 def _main_rules(record: Mapping[str, Any]) -> list[str]:
     lacking = [key for key in ("url_slug", "status", "tier", "deployment") if key not in record]
-    basic = record.get("deployment", {}).get("basic", {})
+    deployment = record.get("deployment")
+    basic = deployment.get("basic") if isinstance(deployment, Mapping) else None
+    basic = basic if isinstance(basic, Mapping) else {}
     return [f"{key} is missing" for key in [*lacking, *(key for key in _BASIC if key not in basic)]]
 
 
@@ -132,8 +154,7 @@ def record_of(claim: Claim, certified: str = "") -> str:
     Args:
         certified: a sentence on what was certified for the claim, for the details of the privacy loss.
     """
-    record = _record(claim, certified)
-    return "\n".join(_lines(record, 0)) + "\n"
+    return yaml_text(_record(claim, certified), bare=("url_slug", "status"))
 
 
 _PLACEHOLDER = "To be filled in"
@@ -196,33 +217,6 @@ def _today() -> str:
         .date()
         .isoformat()
     )
-
-
-def _lines(node: Mapping[str, Any], depth: int) -> Iterator[str]:
-    """Yield YAML in the registry's style: nested maps, lists of text, quoted text, numbers."""
-    pad = "  " * depth
-    for key, value in node.items():
-        match value:
-            case dict() if value:
-                yield f"{pad}{key}:"
-                yield from _lines(value, depth + 1)
-            case dict():
-                yield f"{pad}{key}: {{}}"
-            case list():
-                yield f"{pad}{key}:"
-                yield from (f"{pad}  - {_scalar(one)}" for one in value)
-            case _ if key in ("url_slug", "status"):
-                yield f"{pad}{key}: {value}"
-            case _:
-                yield f"{pad}{key}: {_scalar(value)}"
-
-
-def _scalar(value: str | float) -> str:
-    """Return text in quotes, as JSON writes it, and numbers so that YAML 1.1 reads them as numbers."""
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    text = repr(value)
-    return text.replace("e", ".0e") if "e" in text and "." not in text else text
 
 
 def _yaml() -> Any:

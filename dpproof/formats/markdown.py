@@ -30,10 +30,15 @@ def markdown(findings: Sequence[Reported]) -> str:
 
 
 def _row(finding: Reported) -> str:
-    cells = (finding.rule.level.mark, finding.name, finding.rule.value, finding.message)
-    return f"| {' | '.join(map(_escaped, cells))} |"
+    return cells(finding.rule.level.mark, finding.name, finding.rule.value, finding.message)
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Return a text from users so that Markdown shows it as it is."""
     lines = (SPECIAL.sub(r"\\\1", line) for line in text.splitlines())
     return "<br>".join(LINKED.sub(r"\1<!-- -->", line) for line in lines)
+
+
+def cells(*texts: str) -> str:
+    """Return one row of a table. Text from users is escaped."""
+    return f"| {' | '.join(map(escaped, texts))} |"

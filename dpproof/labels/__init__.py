@@ -1,0 +1,1 @@
+"""The privacy label: one card that says what a guarantee promises, what it rests on, and what it leaves open."""
