@@ -49,24 +49,37 @@ def folder() -> Path:
 def stated(row: Deployment) -> Mapping[str, Stated]:
     """Return what each certificate of a row must be about, by the certificate's id.
 
-    A row with queries has three: for the noise of its queries, for the sum of their budgets, and for the published rho.
-    A changed record moves two noisy counts of each query by one. So each query stands for two answers.
+    A row with queries has one for the noise of its queries, and one for the sum of their budgets. It has a third one
+    for the published rho, if this is not smaller than the sum. A changed record moves two noisy counts of each query by
+    one. So each query stands for two answers.
     """
     if row.recompute.get("by") != "queries":
         return {}
     rhos, delta = census(row.recompute["table"]), exact(row.published["delta"])
-    counts = Counter(1 / rho for rho in rhos)
+    counts, total, printed = (
+        Counter(1 / rho for rho in rhos),
+        sum(rhos, Fraction(0)),
+        exact(row.published["rho"]),
+    )
     answers = tuple((v, 2 * counts[v]) for v in sorted(counts))
-    return {
+    found = {
         row.id: Stated("discrete-gaussians", {"answers": answers}, delta),
-        f"{row.id}.rho": Stated("zcdp", {"rho": sum(rhos, Fraction(0))}, delta),
-        f"{row.id}.printed-rho": Stated("zcdp", {"rho": exact(row.published["rho"])}, delta),
+        f"{row.id}.rho": Stated("zcdp", {"rho": total}, delta),
+        f"{row.id}.printed-rho": Stated("zcdp", {"rho": printed}, delta),
     }
+    return found if printed >= total else dict(list(found.items())[:2])
 
 
-def carried(row: Deployment) -> Sequence[str]:
-    """Return the names of the bundled certificates of a row."""
-    return [f"{name}.json" for name in stated(row) if (folder() / f"{name}.json").is_file()]
+def carried(row: Deployment) -> Mapping[str, Fraction]:
+    """Return the file names of the bundled certificates of a row, with the epsilon that each one claims.
+
+    >>> rows = {row.id: row for row in bundled()}
+    >>> {name: float(epsilon) for name, epsilon in carried(rows["census-dhc-units"]).items()}
+    {'census-dhc-units.json': 32.0721, 'census-dhc-units.rho.json': 33.2888}
+    """
+    names = [f"{name}.json" for name in stated(row) if (folder() / f"{name}.json").is_file()]
+    found = {name: json.loads((folder() / name).read_text(encoding="utf-8")) for name in names}
+    return {name: Fraction(data["claim"]["epsilon"]) for name, data in found.items()}
 
 
 def certificate(name: str, wanted: Stated, grid: Grid = GRID) -> dict[str, Any]:
