@@ -46,6 +46,7 @@ from dpproof.accountant.privacy_loss.sharing import Shared
 from dpproof.accountant.privacy_loss.single import (
     delta_in_closed_form,
     delta_of_pair,
+    epsilon_by_shares,
     epsilon_in_closed_form,
     epsilon_of_pair,
     infinite_mass,
@@ -249,6 +250,7 @@ def _epsilon(way: _Way, delta: Fraction, known: float, shares: bool) -> Ends:
         low, high = answer
     else:
         low, high = _epsilon_by_routes(way, delta, known)
+        high = epsilon_by_shares(parts, delta) if high == math.inf else high
     return min(low, most[1]), min(high, most[1])
 
 

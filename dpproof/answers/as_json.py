@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpproof.answers.passport import CheckedPassport
     from dpproof.answers.replay import Replayed
     from dpproof.answers.verify import Verified
+    from dpproof.audits.engine.bracket import Bracket
     from dpproof.audits.recording.evidence import Evidence
     from dpproof.claim_file import Refusal
 
@@ -223,6 +224,11 @@ def audits(found: Iterable[Evidence], used: Iterable[Assumption], late: Iterable
             **({"out_of_time": names} if names else {}),
         }
     )
+
+
+def bracketed(found: Bracket, used: Iterable[Assumption]) -> Json:
+    """Return the answer of ``dpproof audit NAME --bracket`` as JSON data."""
+    return envelope({"bracket": found.as_json(), "arithmetic_assumptions": listed(used)})
 
 
 def replayed(found: Replayed, used: Iterable[Assumption]) -> Json:

@@ -63,7 +63,7 @@ AGREE = {
     ),
     "partition-selection": (
         "add-remove",
-        {"group_epsilon": 1.0, "group_delta": 1e-3, "groups": 3},
+        {"group_epsilon": 1.0, "group_delta": 1e-6, "groups": 3},
         BUDGET,
         0.5,
     ),
