@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpproof.answers.calibration import Alternative, Calibration
     from dpproof.answers.claims import ClaimLedger
     from dpproof.answers.corpus import CaseResult
+    from dpproof.answers.number import CheckedNumber
     from dpproof.answers.own_page import OwnPage
     from dpproof.answers.papers import ExpectedAudit, PaperLedger, Shown
     from dpproof.answers.passport import CheckedPassport
@@ -188,6 +189,24 @@ def passport(found: CheckedPassport) -> Json:
             "fields": found.told,
             "verdict": None if found.rests is None else found.rests.verdict.value,
             "not_checked": list(found.not_checked),
+        }
+    )
+
+
+def number(found: CheckedNumber) -> Json:
+    """Return the answer of ``dpproof verify FILE.json`` as JSON data."""
+    known = found.number
+    return envelope(
+        {
+            "certificate": str(found.path),
+            "accepted": known is not None,
+            "refusal": found.refusal,
+            "deployment": None if found.row is None else found.row.id,
+            "kind": None if known is None else known.kind,
+            "epsilon": None if known is None else str(known.epsilon),
+            "delta": None if known is None else str(known.delta),
+            "rests_on": {entry.id: entry.verdict.value for entry in found.rests},
+            "assumes": list(found.assumes),
         }
     )
 

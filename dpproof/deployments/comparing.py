@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpproof.accountant.numbers.enclosures import exact
+from dpproof.deployments.carried import carried
 from dpproof.deployments.methods import Ends, Reading, Recomputed, digit, recompute
 from dpproof.deployments.records import Deployment
 
@@ -157,6 +158,9 @@ def fairness(one: Comparison) -> str:
     elif one.found.best is not None:
         tried = ", ".join(f"{reading.name} ({_range(reading.ends)})" for reading in one.found.plain)
         said.append(f"No reading gives the number to its digits. Tried, besides roundings: {tried}.")
+    if files := carried(row):
+        told = ", ".join(f"{name} (epsilon {_decimal(epsilon, up=True)})" for name, epsilon in files.items())
+        said.append(f"Certificates, which `dpproof verify NAME` checks again: {told}.")
     if row.missing:
         said.append(f"Missing: {', '.join(row.missing)}.")
     return " ".join([*said, *([f"To ask: {row.ask}"] if row.ask else [])])

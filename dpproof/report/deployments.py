@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import matplotlib as mpl
 
 from dpproof.accountant.drawing import STYLE, TIGHT
+from dpproof.deployments.carried import carried
 from dpproof.deployments.comparing import KINDS, Comparison, Word, compare_all, fairness
 from dpproof.deployments.records import bundled
 
@@ -46,6 +47,7 @@ def _markdown(found: Sequence[Comparison]) -> str:
         lines += [f"## {title}", "", "| published by | what | published | certified | how | verdict |"]
         lines += ["|---|---|---|---|---|---|", *map(_line, rows), ""]
     lines += [
+        *_carried(found),
         "## Row by row",
         "",
         "Each paragraph names the most charitable reading, and what to ask the curators.",
@@ -140,13 +142,46 @@ def _stories(by_id: Mapping[str, Comparison]) -> list[str]:
     ]
 
 
+def _carried(found: Sequence[Comparison]) -> list[str]:
+    """Return the section on the rows whose numbers have a certificate."""
+    rows = [(one, name, epsilon) for one in found for name, epsilon in carried(one.row).items()]
+    return [
+        "## Numbers that can be checked again",
+        "",
+        "These numbers have a certificate: a file with the claim and the plan of a computation. The kernel, a small",
+        "program that shares no code with the accountant, computes the upper bound again with rational numbers.",
+        "[The note](notes/carried_numbers.md) says what this proves, and what is taken for granted. Check one with",
+        f"`dpproof verify {rows[0][1]}`, which takes a few seconds.",
+        "",
+        "| row | certificate | computed from | epsilon at most | at delta |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {_plain(one.row.name)} | `{name}` | {_FROM[name.split('.')[1]]} "
+            f"| {float(epsilon)} | {one.row.published['delta']} |"
+            for one, name, epsilon in rows
+        ),
+        "",
+        "The conversion from rho is proved by the kernel and by Coq (`classic.zcdp_conversion`). So are the two",
+        "numbers of the redistricting data that it gives.",
+        "",
+    ]
+
+
+_CERTIFIED = ", with a [certificate](#numbers-that-can-be-checked-again)"
+_FROM = {
+    "json": "the noise of its queries",
+    "rho": "the sum of the budgets",
+    "printed-rho": "the published rho",
+}
+
+
 def _line(one: Comparison) -> str:
     cells = (
         one.row.curator,
         one.row.name,
         one.published,
         one.certified,
-        KINDS[one.found.kind],
+        f"{KINDS[one.found.kind]}{_CERTIFIED * bool(carried(one.row))}",
         one.verdict,
     )
     return f"| {' | '.join(map(_plain, cells))} |"
