@@ -189,9 +189,11 @@ def _rho_sum(_: Deployment, asked: Mapping[str, Any]) -> Recomputed:
 
 
 _FACTORS = {
-    Fraction(1): "the settings being for a replaced record",
-    Fraction(2): "the settings being for an added or removed record, of which a replaced one counts for two",
-    Fraction(4): "the settings being for an added or removed record, and a replaced one counting for four",
+    Fraction(1): "the settings protecting a replaced record",
+    Fraction(2): "the settings protecting an added or removed record, and a replaced record counting twice",
+    Fraction(
+        4
+    ): "the settings protecting an added or removed record, and a replaced record counting four times",
 }
 
 
