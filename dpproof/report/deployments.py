@@ -59,8 +59,8 @@ def _markdown(found: Sequence[Comparison]) -> str:
         ("Deployments", [one for one in found if one.row.record]),
         ("Trainings", [one for one in found if not one.row.record]),
     ):
-        lines += [f"## {title}", "", "| published by | what | published | certified | how | verdict |"]
-        lines += ["|---|---|---|---|---|---|", *map(_line, rows), ""]
+        lines += [f"## {title}", "", "| what | published | certified | verdict | how |"]
+        lines += ["|---|---|---|---|---|", *map(_line, rows), ""]
     lines += [
         "## Row by row",
         "",
@@ -89,8 +89,8 @@ def _beginning(found: Sequence[Comparison]) -> list[str]:
         "state a third number, rho. It gives an epsilon for each delta.",
         "",
         f"This page compares {len(found)} published numbers with certified ones. They come from the {records} records",
-        "of the [deployments registry](https://github.com/opendp/deployments-registry-data), from the configurations of",
-        f"the 2020 Census, and from tutorials and papers. {len(done)} can be recomputed. The command",
+        "of the [deployments registry](https://github.com/opendp/deployments-registry-data), from the configurations",
+        f"of the 2020 Census, and from tutorials and papers. {len(done)} can be recomputed. The command",
         "`dpproof check deployments` prints the same comparison.",
         "",
         "A certified number is an upper bound that was proved for the facts that the source states. If it is below the",
@@ -189,12 +189,11 @@ def _stories(by_id: Mapping[str, Comparison]) -> list[str]:
 
 def _line(one: Comparison) -> str:
     cells = (
-        one.row.curator,
-        one.row.name,
+        f"{one.row.curator}: {one.row.name}",
         one.published,
         one.certified,
-        KINDS[one.found.kind],
         one.verdict,
+        KINDS[one.found.kind],
     )
     return f"| {' | '.join(map(_plain, cells))} |"
 
