@@ -151,6 +151,8 @@ def fairness(one: Comparison) -> str:
     said += [f"Used: {note}." for note in one.found.notes]
     if row.given:
         said.append(f"Given: {'; '.join(row.given)}.")
+    if row.condition:
+        said.append(f"Assumed: {row.condition}.")
     if one.reading is not None:
         assumes = f", with {one.reading.assumes}" if one.reading.assumes else ""
         told = f"{one.reading.name} gives {_range(one.reading.ends)}{assumes}"
