@@ -1,8 +1,9 @@
 """Run a sweep: audit every claim of a package's table, and make each finding as small as possible.
 
 One error probability ``alpha`` covers the whole sweep. Each of its K claims has the share alpha / K. Half of this share
-is for the audit of the claim. The other half is split among the `STEPS` audits that try smaller data sets. So with
-probability at least 1 - alpha, no violation that a sweep reports is false, in any of its witnesses.
+is for the audit of the claim. The other half is split among the audits that try smaller data sets, of which the table
+limits the number (``steps``). So with probability at least 1 - alpha, no violation that a sweep reports is false, in any
+of its witnesses.
 """
 
 from __future__ import annotations
@@ -27,8 +28,6 @@ SECONDS = 300.0
 """The default time budget of one claim."""
 SHARE = 0.4
 """The share of the samples that the search among the pairs of an entry spends."""
-STEPS = 6
-"""The largest number of audits that try smaller data sets after a violation."""
 
 
 @dataclass(frozen=True)
@@ -147,11 +146,11 @@ class _Run:
         )
 
     def smaller(self, found: Evidence) -> Evidence:
-        """Return a violation on a smaller pair, after at most `STEPS` audits, or the given violation."""
+        """Return a violation on a smaller pair, after at most ``steps`` audits, or the given violation."""
         pair = _pair_of(found, self._entry.neighbours(self._relation))
-        step = 0
-        while step < STEPS:
-            candidates = list(_without_a_part(pair))[: STEPS - step]
+        step, steps = 0, self._entry.steps
+        while step < steps:
+            candidates = list(_without_a_part(pair))[: steps - step]
             for candidate in candidates:
                 step += 1
                 tried = self._smaller(candidate, step)
@@ -164,7 +163,7 @@ class _Run:
 
     def _smaller(self, pair: Neighbours, step: int) -> Evidence | None:
         try:
-            return self._audit(pair, self._seed + step, self._alpha / STEPS, power=False)
+            return self._audit(pair, self._seed + step, self._alpha / self._entry.steps, power=False)
         except MechanismError:  # the mechanism needs more records
             return None
 

@@ -40,6 +40,7 @@ class Entry:
         failures: with "token", an exception is an output, as in `dpproof.audit`.
         seeded: whether all randomness comes from the seed.
         scores: the scores, as in `dpproof.audit`; None for the default.
+        steps: the largest number of audits that try smaller data sets after a violation.
         power: whether to measure what the audit would have found. Slow mechanisms leave this out.
     """
 
@@ -56,6 +57,7 @@ class Entry:
     seeded: bool = True
     scores: Sequence[str] | None = None
     power: bool = True
+    steps: int = 6
 
     @property
     def claims(self) -> tuple[Adjacency, ...]:
@@ -98,11 +100,14 @@ class Meaning:
         status: "known", "new", "by design" or "float only": whether the package's tracker or documentation has it.
         text: the cause, in a sentence or two.
         draft: the number of the section in the package's draft of a report; 0 if there is none.
+        exact: the least epsilon of the pair, computed from the published distributions and not from samples; None if
+            it was not computed.
     """
 
     status: str
     text: str
     draft: int = 0
+    exact: float | None = None
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:

@@ -136,6 +136,7 @@ def _model(
         budget=budget,
         failures="token",
         power=False,
+        steps=2,
     )
 
 
