@@ -1,9 +1,9 @@
 """Run a sweep: audit every claim of a package's table, and make each finding as small as possible.
 
-One error probability ``alpha`` covers the whole sweep. Each of its K claims has the share alpha / K. Half of this share
-is for the audit of the claim. The other half is split among the audits that try smaller data sets, of which the table
-limits the number (``steps``). So with probability at least 1 - alpha, no violation that a sweep reports is false, in any
-of its witnesses.
+One error probability ``alpha`` covers the whole sweep. Each of its K claims has the share alpha / K. Half of this
+share is for the audit of the claim. The other half is split among the audits that try smaller data sets. The table
+limits their number (``steps``). So with probability at least 1 - alpha, no violation that a sweep reports is false,
+in any of its witnesses.
 """
 
 from __future__ import annotations

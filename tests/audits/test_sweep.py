@@ -196,3 +196,20 @@ def test_exact_probability_of_the_mean_of_integers_of_pydp():
         event = mpmath.quad(lambda x: mpmath.exp(-x) / 2, [0.5, 1.5])
         assert mpmath.nstr(event, 4) == "0.1917"
     assert [n for n in range(1, 5) if (n / 2).is_integer()] == [2, 4]
+
+
+def test_exact_epsilon_of_the_leaves_of_diffprivlib_under_replace():
+    """Permute-and-flip with epsilon 1 on the counts (0, 1) and (1, 0), and in the limit of large counts."""
+
+    def label_0(zeros, ones):
+        """The first label in a random order is accepted with exp(its count - the largest); else the other is."""
+        accepted = [math.exp(one - max(zeros, ones)) for one in (zeros, ones)]
+        return (
+            accepted[0] / 2 + (1 - accepted[1]) * accepted[0] / 2
+            if zeros < ones
+            else 1 - label_0(ones, zeros)
+        )
+
+    ratio = label_0(1, 0) / label_0(0, 1)
+    assert math.log(ratio) == pytest.approx(math.log(2 * math.e - 1))
+    assert math.log(label_0(1, 9) / label_0(0, 10)) == pytest.approx(2, abs=1e-6)

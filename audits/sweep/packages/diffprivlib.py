@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,8 +14,6 @@ from scipy.optimize import brentq
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.sweep.table import Entry, Meaning, Package
-
-INF = float("inf")
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,6 @@ def _model(
         bases=bases,
         records=records,
         budget=budget,
-        failures="token",
         power=False,
         steps=2,
     )
@@ -235,30 +233,57 @@ MODELS = (
            classes=(0.0, 1.0), **BOUNDED),
 )  # fmt: skip
 ADD, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
-SIZE = (
-    "The bounds of the truncation, the noise scale or the sum of the counts depend on the number of records. Under "
-    "add-remove this number is private."
+INF = math.inf
+SIZE = Meaning(
+    "by design",
+    "The range of the result, or its noise, depends on the number of records, which is private under add-remove.",
+    1,
+    INF,
 )
-BINS = (
+BINS = Meaning(
+    "by design",
     "The noise of each count is calibrated to sensitivity 1. A replaced record changes two counts, so the true epsilon "
-    "is twice the claim."
+    "is twice the claim.",
+    2,
+    2.0,
 )
-LEAVES = (
-    "PermuteAndFlip is called with monotonic=True and sensitivity 1. A replaced record lowers one count and raises "
-    "another, so the utilities are not monotonic."
+LEAVES = Meaning(
+    "by design",
+    "PermuteAndFlip is called with monotonic=True. A replaced record lowers one count and raises another, so "
+    "the counts are not monotonic.",
+    3,
+    math.log(2 * math.e - 1),
 )
+SQUARE = Meaning(
+    "known",
+    "The sensitivity of a squared feature is computed from its lower bound alone (issues 104 and 105).",
+    4,
+)
+EMPTY = Meaning("new", "A cluster without records keeps its first centre, without noise.", 5, INF)
+INERTIA = Meaning("new", "inertia_ is computed from the records without noise.", 6, INF)
+LABELS = Meaning(
+    "known",
+    "The set of labels is read from the data (issue 106). The counts of the labels add up to the true number of "
+    "records.",
+    7,
+    INF,
+)
+BITS = Meaning(
+    "float only", "The last bits of the sum of a value and noise show the value (issues 19 and 94).", 9
+)
+SIZED = ("count_nonzero", "sum", "sum (bounds 5 and 6)", "nansum", "var", "nanvar", "std", "nanstd")
 MEANINGS = {
-    ("tools.count_nonzero", ADD): Meaning("by design", SIZE, 1),
-    ("tools.nansum", ADD): Meaning("by design", SIZE, 1),
-    ("tools.sum", ADD): Meaning("by design", SIZE, 1),
-    ("tools.sum (bounds 5 and 6)", ADD): Meaning("by design", SIZE, 1),
-    ("tools.std", ADD): Meaning("by design", SIZE, 1),
-    ("tools.nanstd", ADD): Meaning("by design", SIZE, 1),
-    ("tools.var", ADD): Meaning("by design", SIZE, 1),
-    ("tools.nanvar", ADD): Meaning("by design", SIZE, 1),
-    ("tools.histogram", REPLACE): Meaning("by design", BINS, 2),
-    ("tools.histogram2d", REPLACE): Meaning("by design", BINS, 2),
-    ("tools.histogramdd", REPLACE): Meaning("by design", BINS, 2),
+    **{(f"tools.{name}", ADD): SIZE for name in SIZED},
+    **{(f"tools.{name}", REPLACE): BINS for name in ("histogram", "histogram2d", "histogramdd")},
+    ("models.DecisionTreeClassifier", REPLACE): LEAVES,
+    ("models.GaussianNB", ADD): LABELS,
+    ("models.KMeans", ADD): EMPTY,
+    ("models.KMeans", REPLACE): EMPTY,
+    ("models.KMeans (inertia_)", ADD): INERTIA,
+    ("models.KMeans (inertia_)", REPLACE): INERTIA,
+    ("models.LinearRegression (no intercept)", ADD): SQUARE,
+    ("models.LinearRegression (no intercept)", REPLACE): SQUARE,
+    ("models.RandomForestClassifier", REPLACE): LEAVES,
 }
 TABLE = Package(
     "diffprivlib",
@@ -271,9 +296,5 @@ TABLE = Package(
         "tools.quantile with several quantiles": "calls quantile once for each",
     },
     MEANINGS,
-    Meaning(
-        "float only",
-        "The last bits of the sum of value and noise show the value. Issues 19 and 94 say so.",
-        9,
-    ),
+    BITS,
 )

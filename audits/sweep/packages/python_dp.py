@@ -15,8 +15,8 @@ from dpproof.audits.sweep.table import Entry, Meaning, Package
 DELTA = 0.01
 PARITY = Meaning(
     "new",
-    "For integers, the number of records times the midpoint of the bounds is subtracted from the noisy sum without noise of "
-    "its own. If the midpoint is no whole number, the result shows whether the number of records is odd.",
+    "For integers, the true number of records times the midpoint of the bounds is subtracted from the noisy sum. "
+    "If the midpoint is no whole number, the result shows whether the number of records is odd.",
     1,
     math.inf,
 )
@@ -53,8 +53,9 @@ def _statistic(name: str, dtype: str, **parameters: Any) -> Entry:
     kind = {"float": float, "int": int}[dtype]
     bases: Sequence[Sequence[float]] = ([0], [1], [0, 1], [0, 0, 1, 1, 1])
     bounds = {} if name == "Count" else {"lower_bound": kind(0), "upper_bound": kind(1)}
+    word = f", {', '.join(parameters)}" if parameters else ""
     return Entry(
-        name=f"laplacian.{name} ({dtype})",
+        name=f"laplacian.{name} ({dtype}{word})",
         sampler=Run(f"laplacian.{name}", {"epsilon": 1.0, "dtype": dtype, **bounds, **parameters}),
         epsilon=1.0,
         bases=[[kind(one) for one in base] for base in bases],
@@ -109,6 +110,18 @@ TABLE = Package(
         _noise("LaplaceMechanism", ((0, 1), (3, 4))),
         _noise("GaussianMechanism", ((0.0, 1.0), (0.5, 1.5)), delta=DELTA),
         _noise("GaussianMechanism", ((0, 1), (3, 4)), delta=DELTA),
+        Entry(
+            name="laplacian.BoundedSum (float, bounds -1 and 1)",
+            sampler=Run(
+                "laplacian.BoundedSum",
+                {"epsilon": 1.0, "dtype": "float", "lower_bound": -1.0, "upper_bound": 1.0},
+            ),
+            epsilon=1.0,
+            bases=([-1.0], [-1.0, 1.0]),
+            records=(-1.0, 1.0),
+            budget=20_000,
+            seeded=False,
+        ),
         *(_selection(name) for name in ("truncated_geometric", "laplace", "gaussian")),
     ),
     "The documentation of the library that PyDP wraps means add-remove; PyDP's own documentation names no relation.",
@@ -116,5 +129,14 @@ TABLE = Package(
         "laplacian algorithms without bounds": "they estimate the bounds from the data",
         "pydp.ml": "models built from these mechanisms",
     },
-    {("laplacian.BoundedMean (int)", Adjacency.ADD_REMOVE): PARITY},
+    {
+        ("laplacian.BoundedMean (int)", Adjacency.ADD_REMOVE): PARITY,
+        ("laplacian.BoundedSum (float, bounds -1 and 1)", Adjacency.REPLACE): Meaning(
+            "by design",
+            "The noise is calibrated to the largest absolute value of a record. A replaced record changes the sum by "
+            "the difference of the bounds, so the true epsilon is twice the claim.",
+            2,
+            2.0,
+        ),
+    },
 )
