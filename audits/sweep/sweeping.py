@@ -198,6 +198,6 @@ def _without_a_part(pair: Neighbours) -> Iterator[Neighbours]:
         left = [[one for place, one in enumerate(data) if place not in gone] for data in (first, second)]
         if all(left):
             try:
-                yield Neighbours(*left, pair.adjacency, f"{left[0]!r} and {left[1]!r}")
+                yield Neighbours(left[0], left[1], pair.adjacency, f"{left[0]!r} and {left[1]!r}")
             except InvalidNeighboursError:
                 continue

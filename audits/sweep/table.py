@@ -71,8 +71,8 @@ class Entry:
             InvalidNeighboursError: an entry of the table has inputs that are not neighbours.
         """
         return [
-            Neighbours(*pair, relation, f"{_short(pair[0])} and {_short(pair[1])}")
-            for pair in self._made(relation)
+            Neighbours(first, second, relation, f"{_short(first)} and {_short(second)}")
+            for first, second in self._made(relation)
         ]
 
     def _made(self, relation: Adjacency) -> Iterator[tuple[Any, Any]]:

@@ -194,7 +194,7 @@ MECHANISMS = (
     _mechanism("Uniform", UNIT, delta=0.1, sensitivity=1.0),
     _mechanism("Vector", ((-1.0, 1.0),), epsilon=1.0, function_sensitivity=0.25, dimension=1, alpha=1.0),
 )
-BOUNDED = {"bounds": (0.0, 1.0)}
+BOUNDED: Mapping[str, Any] = {"bounds": (0.0, 1.0)}
 TOOLS = (
     _tool("count_nonzero", NUMBERS, ENDS),
     _tool("histogram", NUMBERS, ENDS, bins=2, range=(0.0, 1.0)),
@@ -221,7 +221,7 @@ MODELS = (
     _model("GaussianNB", ("theta_", "var_", "class_count_"), LABELLED, CORNERS, **BOUNDED),
     _model("LinearRegression", ("coef_", "intercept_"), SLOPES, CORNERS, bounds_X=(0.0, 1.0), bounds_y=(0.0, 1.0)),
     _model(
-        "LinearRegression", ("coef_",), SLOPES, CORNERS, "no intercept",
+        "LinearRegression", ("coef_",), SLOPES, CORNERS, "no intercept", budget=30_000,
         fit_intercept=False, bounds_X=(0.0, 1.0), bounds_y=(0.0, 1.0),
     ),
     _model("LogisticRegression", ("coef_", "intercept_"), LABELLED, CORNERS, data_norm=1.0),

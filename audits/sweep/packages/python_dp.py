@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,16 +37,15 @@ class Run:
 
     def __call__(self, data: Any, n: int, rng: np.random.Generator) -> list[Any]:
         """Return ``n`` outputs. The generator ``rng`` is not used."""
-        from pydp.algorithms import laplacian, numerical_mechanisms, partition_selection
-
         place, _, name = self.what.partition(".")
+        module = importlib.import_module(f"pydp.algorithms.{place}")
         if place == "laplacian":
-            made = getattr(laplacian, name)
+            made = getattr(module, name)
             return [made(**self.parameters).quick_result(data) for _ in range(n)]
         if place == "numerical_mechanisms":
-            noise = getattr(numerical_mechanisms, name)(**self.parameters)
+            noise = getattr(module, name)(**self.parameters)
             return [noise.add_noise(data) for _ in range(n)]
-        strategy = partition_selection.create_partition_strategy(name, **self.parameters)
+        strategy = module.create_partition_strategy(name, **self.parameters)
         return [int(strategy.should_keep(len(data))) for _ in range(n)]
 
 
