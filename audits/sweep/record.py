@@ -17,6 +17,8 @@ from typing import Any
 from dpproof.accountant.numbers.written import finite, json_text
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
+from dpproof.audits.recording.written import read as read_argument
+from dpproof.audits.sweep.noise_calls import difference
 from dpproof.audits.sweep.sweeping import Swept
 from dpproof.audits.sweep.table import package_named
 
@@ -46,7 +48,8 @@ class Record:
 
     def with_answers(self, answers: Iterable[Swept]) -> Record:
         """Return the record with these answers in place of older ones on the same claims."""
-        new = {(one.mechanism, one.relation.value): _row(one) for one in answers}
+        rows = (_row(one, self.about["package"]) for one in answers)
+        new = {(row["mechanism"], row["relation"]): row for row in rows}
         table = package_named(self.about["package"]).claims
         every = {**self.rows, **new}
         order = [(entry.name, relation.value) for entry, relation in table]
@@ -119,6 +122,21 @@ def replayed(row: Mapping[str, Any]) -> str:
     return ""
 
 
+def where(package: str, row: Mapping[str, Any]) -> str:
+    """Return a sentence on where the two runs of a violation differ; empty if the noise cannot be recorded."""
+    table = package_named(package)
+    how = row["evidence"]["witness"]["replay"]
+    if table.primitives is None or "arguments" not in how:
+        return ""
+    given = {
+        name: read_argument(how["arguments"][name])
+        for name in ("sampler", "pair", "pairs")
+        if name in how["arguments"]
+    }
+    pair = given["pairs"][how["search"]["winner"]] if "pairs" in given else given["pair"]
+    return difference(given["sampler"], pair.first, pair.second, table.primitives(), row["epsilon"])
+
+
 def _installed(name: str) -> bool:
     try:
         metadata.version(name)
@@ -127,7 +145,7 @@ def _installed(name: str) -> bool:
     return True
 
 
-def _row(one: Swept) -> dict[str, Any]:
+def _row(one: Swept, package: str) -> dict[str, Any]:
     found = one.evidence
     row: dict[str, Any] = {
         "mechanism": one.mechanism,
@@ -142,7 +160,9 @@ def _row(one: Swept) -> dict[str, Any]:
         return {**row, "error": one.error}
     row |= {"pair": found.pair, "epsilon_lower": finite(found.epsilon_lower)}
     if found.verdict.violated:
-        return {**row, "evidence": _kept(found)}
+        row["evidence"] = _kept(found)
+        located = where(package, row) if found.verdict is Finding.VIOLATION else ""
+        return {**row, **({"where": located} if located else {})}
     return {**row, "weakness": found.weakness, "power": found.power, "not_covered": list(found.not_covered)}
 
 

@@ -26,6 +26,8 @@ from its witness: the same inputs, the same seed, the same samples. `python -m d
 - **One error probability covers a whole sweep.** Each claim has an equal share. Half of it is for the audit of the
   claim, and half for the audits that try smaller data sets.
 - **A violation** is false with at most this probability. A bound "epsilon at least" holds with the same confidence.
+- **Recorded** says where two runs with the same noise differ, with the file and the line in the package, if the
+  package's noise can be recorded. It explains a violation and is no proof of one.
 - **A violation through floating-point bits only** disappears in real arithmetic.
 - **Consistent and inconclusive are no proofs of privacy.** The last column says what the audit would have found, or why
   this is not known.
@@ -85,7 +87,7 @@ def _meaning(row: Mapping[str, Any], table: Package) -> str:
     if row["verdict"] not in VIOLATIONS:
         return row.get("error") or row["weakness"] or _seen(row["power"])
     meaning = meaning_of(row, table)
-    pair = f"Inputs: `{row['pair']}`."
+    pair = f"Inputs: `{row['pair']}`." + (f" Recorded: {row['where']}" if "where" in row else "")
     if meaning is None:
         return pair
     draft = f" Draft, section {meaning.draft}." if meaning.draft else ""

@@ -124,6 +124,7 @@ def _model(
     word: str = "",
     data: str = "",
     budget: int = 4_000,
+    steps: int = 2,
     **parameters: Any,
 ) -> Entry:
     return Entry(
@@ -134,7 +135,7 @@ def _model(
         records=records,
         budget=budget,
         power=False,
-        steps=2,
+        steps=steps,
     )
 
 
@@ -148,7 +149,7 @@ LABELLED = ([[0.0, 0.0], [1.0, 1.0]] * 2,)
 CORNERS = tuple([x, y] for x in ENDS for y in ENDS)
 PLANE = ([[1.0, 0.0]] * 4,)
 
-SLOPES = ([[1.0, 1.0]] * 2,)
+SLOPES = ([[1.0, 1.0], [0.0, 1.0]],)
 
 MECHANISMS = (
     _mechanism("Binary", (("a", "b"),), epsilon=1.0, value0="a", value1="b"),
@@ -219,9 +220,10 @@ MODELS = (
     _model("KMeans", ("cluster_centers_",), POINTS, ([0.0], [1.0]), data="rows", n_clusters=2, **BOUNDED),
     _model("KMeans", ("inertia_",), POINTS, ([0.0], [1.0]), "inertia_", data="rows", n_clusters=2, **BOUNDED),
     _model("GaussianNB", ("theta_", "var_", "class_count_"), LABELLED, CORNERS, **BOUNDED),
-    _model("LinearRegression", ("coef_", "intercept_"), SLOPES, CORNERS, bounds_X=(0.0, 1.0), bounds_y=(0.0, 1.0)),
+    _model("LinearRegression", ("coef_", "intercept_"), SLOPES, CORNERS, steps=0,
+           bounds_X=(0.0, 1.0), bounds_y=(0.0, 1.0)),
     _model(
-        "LinearRegression", ("coef_",), SLOPES, CORNERS, "no intercept", budget=30_000,
+        "LinearRegression", ("coef_",), SLOPES, CORNERS, "no intercept", budget=30_000, steps=0,
         fit_intercept=False, bounds_X=(0.0, 1.0), bounds_y=(0.0, 1.0),
     ),
     _model("LogisticRegression", ("coef_", "intercept_"), LABELLED, CORNERS, data_norm=1.0),
@@ -285,6 +287,13 @@ MEANINGS = {
     ("models.LinearRegression (no intercept)", REPLACE): SQUARE,
     ("models.RandomForestClassifier", REPLACE): LEAVES,
 }
+
+
+def _primitives() -> list[type]:
+    mechanisms = importlib.import_module("diffprivlib.mechanisms")
+    return [one for one in vars(mechanisms).values() if isinstance(one, type)]
+
+
 TABLE = Package(
     "diffprivlib",
     (*MECHANISMS, *TOOLS, *MODELS),
@@ -297,4 +306,5 @@ TABLE = Package(
     },
     MEANINGS,
     BITS,
+    _primitives,
 )
