@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -90,8 +91,9 @@ def _meaning(row: Mapping[str, Any], table: Package) -> str:
     pair = f"Inputs: `{row['pair']}`." + (f" Recorded: {row['where']}" if "where" in row else "")
     if meaning is None:
         return pair
+    exact = "" if meaning.exact is None else f" Computed exactly: {_exactly(meaning.exact)}."
     draft = f" Draft, section {meaning.draft}." if meaning.draft else ""
-    return f"**{meaning.status}.** {meaning.text} {pair}{draft}"
+    return f"**{meaning.status}.** {meaning.text}{exact} {pair}{draft}"
 
 
 def meaning_of(row: Mapping[str, Any], table: Package) -> Meaning | None:
@@ -99,6 +101,14 @@ def meaning_of(row: Mapping[str, Any], table: Package) -> Meaning | None:
     known = table.meanings.get((row["mechanism"], Adjacency.of(row["relation"])))
     bits = table.bits if row["verdict"] == Finding.FLOATING_POINT.value else None
     return known or bits
+
+
+def _exactly(epsilon: float) -> str:
+    return (
+        "no finite epsilon holds"
+        if epsilon == math.inf
+        else f"the least epsilon of these inputs is {epsilon:.3g}"
+    )
 
 
 def _seen(power: Mapping[str, Any]) -> str:
