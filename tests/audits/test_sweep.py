@@ -259,3 +259,13 @@ def test_a_recorded_run_says_where_two_inputs_differ(noise, told):
     assert (told in found) if told else found == ""
     assert told in ("", "a value that gets no noise") or "test_sweep.py, line" in found
     assert Noise.randomise.__qualname__ == "Noise.randomise"
+
+
+def test_exact_ratio_of_the_slopes_of_diffprivlib_has_no_bound():
+    """A product with Laplace noise of scale 3, divided by the exact sum of squares: 1, or 2 with one more record."""
+
+    def density(t, scale):
+        return math.exp(-abs(t) / scale) / (2 * scale)
+
+    for t in (0.0, 6.0, 30.0, 90.0):
+        assert density(t, 3.0) / density(t, 1.5) == pytest.approx(math.exp(t / 3) / 2)

@@ -268,6 +268,7 @@ SQUARE = Meaning(
     "known",
     "The sensitivity of a squared feature is computed from its lower bound alone (issues 104 and 105).",
     4,
+    INF,
 )
 EMPTY = Meaning("new", "A cluster without records keeps its first centre, without noise.", 5, INF)
 INERTIA = Meaning("new", "inertia_ is computed from the records without noise.", 6, INF)
