@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
 
-from dpproof.accountant.drawing import STYLE, TIGHT
+from dpproof.accountant.drawing import STYLE
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.deployments.carried import carried
