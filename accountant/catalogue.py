@@ -36,6 +36,7 @@ CATALOGUE: Mapping[str, str] = {
     "laplace-tree": "counting.laplace_tree",
     "matrix-counting": "counting.matrix_counting",
     "sparse-vector": "sparse_vector.technique",
+    "gaussian-sparse-vector": "sparse_vector.gaussian",
     "private-selection": "selection.private_selection",
     "tuned-dp-sgd": "selection.tuned_dp_sgd",
     "partition-selection": "selection.partition_selection",

@@ -91,7 +91,9 @@ class Certificate:
 
     @property
     def digits(self) -> int:
-        """The number of digits to which the two upper bounds agree, at most 15."""
+        """The number of digits to which the two upper bounds agree, at most 15. Infinite bounds have no digits."""
+        if math.isinf(max(self.upper, self.second_upper)):
+            return 0
         return 15 if self._distance < 1e-15 else max(math.floor(-math.log10(self._distance)), 0)
 
     @property
@@ -105,6 +107,8 @@ class Certificate:
     def words(self) -> str:
         """The outcome in one sentence."""
         match self.outcome:
+            case CheckOutcome.CONFIRMED if math.isinf(self.upper):
+                return f"confirmed to be infinite by {self.second_route}"
             case CheckOutcome.CONFIRMED:
                 return f"confirmed to {self.digits} digits by {self.second_route}"
             case CheckOutcome.NO_SECOND_ROUTE:

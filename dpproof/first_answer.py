@@ -9,6 +9,8 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from dpproof.answers.account import Account
     from dpproof.answers.calibration import Calibration
     from dpproof.answers.claims import ClaimLedger
+    from dpproof.answers.number import CheckedNumber
     from dpproof.answers.papers import PaperLedger
     from dpproof.answers.passport import CheckedPassport
     from dpproof.claim_file import Refusal
@@ -179,6 +182,33 @@ def of_passport(found: CheckedPassport) -> list[str]:
     if found.rests is not None:
         lines.append(f"The bound rests on {found.rests.id}: {result_words(found.rests)}.")
     return [*lines, *(f"Not checked: {text}." for text in found.not_checked)]
+
+
+def of_number(found: CheckedNumber) -> list[str]:
+    """Return the first lines that ``dpproof verify FILE.json`` prints: the number, and what it rests on."""
+    number = found.number
+    if number is None:
+        return [f"{found.path} is rejected.", f"{found.refusal}."]
+    own = "It is about no published deployment that dpproof knows."
+    row = own if found.row is None else f"It is about {found.row.name}: its claim has the published facts."
+    rests = ", ".join(f"{entry.id} ({result_words(entry)})" for entry in found.rests)
+    return [
+        f"{found.path} is accepted. The kernel computed the bound again with rational numbers.",
+        f"Epsilon is at most {_rational(number.epsilon)} at delta {_rational(number.delta)}.",
+        row,
+        f"The step from the computation to the guarantee rests on {rests}.",
+        *(f"Assumed: {text}." for text in found.assumes),
+    ]
+
+
+def _rational(value: Fraction) -> str:
+    """Return a rational number as a decimal number if it is a short one, and otherwise as a quotient.
+
+    >>> _rational(Fraction(164652, 10000)), _rational(Fraction(1, 10**10)), _rational(Fraction(1, 3))
+    ('16.4652', '1e-10', '1/3')
+    """
+    short = any(10**digits % value.denominator == 0 for digits in range(20)) and value < 10**6
+    return f"{Decimal(value.numerator) / Decimal(value.denominator):g}" if short else str(value)
 
 
 def taken_on_trust(found: Verified, audits: Iterable[Evidence] = ()) -> str:

@@ -246,6 +246,9 @@ OTHER_MEANINGS = {
     ("audits/corpus/laplace_cases.py", "laplace"): "a case of the corpus",
     ("audits/corpus/reinforcement_cases.py", "gaussian"): _LAW,
     ("audits/corpus/dp_sgd.py", "dp-sgd"): "the audit of a training run, under the name of its mechanism",
+    ("dpproof/deployments/methods.py", "gaussian"): "a row's noise, as a file of rows calls it",
+    ("dpproof/deployments/methods.py", "laplace"): "a row's noise, as a file of rows calls it",
+    ("dpproof/deployments/registry.py", "dp-sgd"): "a record of a training has its own fields",
     ("audits/training/dp_sgd.py", "dp-sgd"): "the audit of a training run, under the name of its mechanism",
 }
 """Quoted names of noise mechanisms that stand for something else."""

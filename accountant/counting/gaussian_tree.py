@@ -33,6 +33,7 @@ from dpproof.accountant.counting.sensitivity import (
     replacement_sensitivity,
     restarts,
     sensitivity,
+    separated_replacement,
     separated_sensitivity,
 )
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
@@ -74,8 +75,8 @@ def squared_norm(parameters: TreeParameters, adjacency: Adjacency) -> tuple[int,
     ``replace``: the user's values and leaves may both change. If the values may have either sign, the worst
     change is from -1 to +1 on the same leaves. ``by-sensitivity``: the two streams differ at no more than
     ``participations`` leaves. ``separation`` is the least distance between two leaves of a user. The two
-    bounds are usually equal. They may differ if the separation is large. They may also differ under
-    ``replace`` with a separation and nonnegative contributions.
+    bounds are usually equal. They may differ if the separation is large. Under ``replace`` with a separation and
+    nonnegative contributions they differ by at most the factor 2, if those of one user are equal.
 
     >>> squared_norm(TreeParameters(16384, 10.0), Adjacency.ADD_REMOVE)
     (15, 15)
@@ -104,8 +105,10 @@ def _replaced(parameters: TreeParameters) -> tuple[int, int]:
     if parameters.contributions == SIGNED:
         low, high = _changed(parameters)
         return 4 * low, 4 * high
+    if parameters.separation > 1:
+        return separated_replacement(parameters.leaves, parameters.participations, parameters.separation)
     worst = replacement_sensitivity(parameters.leaves, parameters.participations)
-    return (worst if parameters.separation == 1 else _changed(parameters)[0]), worst
+    return worst, worst
 
 
 _NORMS = {

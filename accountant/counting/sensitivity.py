@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,51 @@ def absolute_replacement(leaves: int, participations: int = 1, nodes: Nodes = No
     return int(_replaced(leaves, participations, nodes, power=1).max())
 
 
+def separated_replacement(leaves: int, participations: int, separation: int) -> tuple[int, int]:
+    """Return bounds on ``replacement_sensitivity`` if any two leaves of a user are at least ``separation`` apart.
+
+    The leaves before and after the move may be close to each other. The lower bound is attained by two patterns of
+    equal distances. The upper bound is the smaller one of two numbers: twice ``separated_sensitivity``, and the
+    programme for any leaves, in which no node holds more leaves of a set than fit into it.
+
+    >>> separated_replacement(16384, 10, 1638), separated_replacement(16384, 1, 5)
+    ((302, 306), (28, 28))
+
+    Raises:
+        ValueError: as ``separated_sensitivity``.
+    """
+    low, high = separated_sensitivity(leaves, participations, separation)
+    count = min(participations, -(-leaves // separation))
+    high *= 2
+    if count <= _MOST_REPLACED:
+        table = _best(leaves, count, count, Nodes.COMPLETE, power=2, separation=separation)
+        high = min(high, int(table.max()))
+    return max(low, *_moves(leaves, count, separation)), high
+
+
+def _moves(leaves: int, count: int, separation: int) -> Iterator[int]:
+    """Yield the squared norms of moves between two patterns of equal distances."""
+    near = {0, *(place for place in (1, separation // 2, separation - 1) if 0 < place < separation)}
+    halves = {1 << level for level in range(max(levels(leaves) - 2, 0), levels(leaves))}
+    far = {place + shift for place in halves for shift in near} | {count * separation}
+    for start, other in itertools.product(near, near | far):
+        patterns = [
+            [place for place in range(begin, begin + count * separation, separation) if place < leaves]
+            for begin in (start, other)
+        ]
+        yield _squared_change(leaves, *patterns)
+
+
+def _squared_change(leaves: int, gained: Sequence[int], lost: Sequence[int]) -> int:
+    """Return the squared norm of the change of all complete nodes."""
+    total = 0
+    for level in range(levels(leaves)):
+        change = Counter(place >> level for place in gained)
+        change.subtract(place >> level for place in lost)
+        total += sum(x * x for node, x in change.items() if (node + 1) << level <= leaves)
+    return total
+
+
 def _replaced(leaves: int, participations: int, nodes: Nodes, power: int) -> _Table:
     if _participations(participations) > _MOST_REPLACED:
         raise ValueError(
@@ -112,14 +158,19 @@ def _participations(value: int) -> int:
     return whole(value, "participations", 1, MOST)
 
 
-def _best(leaves: int, gained: int, lost: int, nodes: Nodes, power: int) -> _Table:
-    """Return the largest totals by (leaves gained, leaves lost), over the complete trees that K leaves fill."""
+def _best(leaves: int, gained: int, lost: int, nodes: Nodes, power: int, separation: int = 1) -> _Table:
+    """Return the largest totals by (leaves gained, leaves lost), over the complete trees that K leaves fill.
+
+    No node holds more leaves of a set than fit into it at this ``separation``.
+    """
     own = np.abs(np.subtract.outer(np.arange(gained + 1), np.arange(lost + 1))).astype(np.int64) ** power
     below = np.zeros_like(own)  # totals of the nodes strictly below a node of this level
     below[(own > 1) | (np.add.outer(np.arange(gained + 1), np.arange(lost + 1)) > 1)] = _NEVER
     forest = np.full_like(own, _NEVER)
     forest[0, 0] = 0
     for level in range(levels(leaves)):
+        room = ((1 << level) - 1) // separation + 1
+        below[room + 1 :], below[:, room + 1 :] = _NEVER, _NEVER
         if leaves >> level & 1:
             forest = _together(forest, below + own)
         right = below + own if nodes is Nodes.COMPLETE else below

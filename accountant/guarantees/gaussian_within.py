@@ -14,31 +14,30 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
 import flint
 
-from dpproof.accountant.guarantees.gaussian import gaussian_delta, gaussian_mu
+from dpproof.accountant.guarantees.gaussian import gaussian_mu, normal_quantile, normal_tail
+from dpproof.accountant.numbers.arithmetic import cache
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 
-_CELLS, _CLOSE = 32, 1e-4
-_MOST, _MOST_BUT_FOR = 300, 400
-"""The largest number of intervals that a search halves."""
+_PLACES, _CELLS, _MOST, _CLOSE = 32, 8, 300, 1e-4
 _FARTHEST = 40.0
 """The largest epsilon that is evaluated for a lower bound if there is no finite upper bound."""
 _WIDER = (1e-15, 1e-9, 1e-6, 1e-3)
 """The factors by which the last epsilon may grow until delta is certified to be small enough there."""
-_Paid = Callable[[flint.arb], flint.arb]
-"""The error that is allowed in delta, as a function of exp(epsilon) that does not decrease."""
 
 
 def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction) -> Bound:
     """Return bounds on the least mu such that mu-Gaussian DP implies a guarantee, up to an error of ``kappa``.
 
     Let f be the trade-off function of the guarantee, and G the trade-off function of mu-Gaussian DP. The
-    condition on mu is f(alpha) >= G(alpha + kappa) - kappa at every alpha. The upper bound is certified.
+    condition on mu is f(alpha) >= G(alpha + kappa) - kappa at every alpha. The upper bound is certified. The
+    lower bound requires that delta is convex in exp(e).
 
     Args:
         delta: the privacy profile of the guarantee, which decreases in epsilon.
@@ -48,7 +47,7 @@ def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction) -> Bound:
     odds = (1 - kappa) / kappa if kappa else Fraction(0)
     reach = math.log(odds.numerator) - math.log(odds.denominator) if odds > 1 else 0.0 if kappa else _FARTHEST
     reach = math.nextafter(max(reach, 0.0), math.inf) * (1 + 1e-12)
-    return _searched(delta, lambda factor: arb_of(kappa) * (1 + factor), reach, _MOST if kappa else 0)
+    return _searched(delta, _Paid(kappa, kappa), reach, finite=kappa > 0)
 
 
 def gaussian_but_for(delta: Callable[[Number], Bound], kappa: Fraction, reach: float) -> Bound:
@@ -56,7 +55,8 @@ def gaussian_but_for(delta: Callable[[Number], Bound], kappa: Fraction, reach: f
 
     delta_mu is the privacy profile of mu-Gaussian DP. Every set of outputs then has at most the probability that
     mu-Gaussian DP allows, plus ``kappa``. The upper bound is certified. It is infinite if delta stays above
-    ``kappa``, as for a mechanism that releases a record with a probability above ``kappa``.
+    ``kappa``, as for a mechanism that releases a record with a probability above ``kappa``. If delta is not convex
+    in exp(e), its convex hull takes its place: the delta of a mechanism is convex, so it lies below the hull.
 
     Source: this project, docs/notes/label.md.
 
@@ -71,52 +71,93 @@ def gaussian_but_for(delta: Callable[[Number], Bound], kappa: Fraction, reach: f
     """
     places = [reach * (1 + wider) for wider in _WIDER] if math.isfinite(reach) else []
     last = next((place for place in places if exact(delta(place).upper) <= kappa), None)
-    halvings = 0 if last is None else _MOST_BUT_FOR
-    return _searched(delta, lambda _factor: arb_of(kappa), _FARTHEST if last is None else last, halvings)
+    reach = _FARTHEST if last is None else last
+    return _searched(delta, _Paid(kappa, Fraction(0)), reach, finite=last is not None)
 
 
-def _searched(delta: Callable[[Number], Bound], paid: _Paid, reach: float, halvings: int) -> Bound:
-    """Return bounds on the least mu with delta(e) <= delta_mu(e) + paid(exp(e)) at every e from 0 to ``reach``.
+@dataclass(frozen=True)
+class _Paid:
+    """The error that is allowed in delta: a linear function of exp(epsilon)."""
 
-    On an interval [a, b] of epsilons, every mu with delta_mu(b) >= delta(a) - paid(exp(a)) is large enough. Each
-    step of the search halves the interval that needs the largest mu. The search ends when some single epsilon needs
-    a mu that is nearly as large, or after ``halvings`` steps. For 0 halvings, only the lower bound is computed.
+    constant: Fraction
+    slope: Fraction
+
+
+def _searched(delta: Callable[[Number], Bound], paid: _Paid, reach: float, *, finite: bool) -> Bound:
+    """Return bounds on the least mu with delta <= delta_mu + paid at every epsilon from 0 to ``reach``.
+
+    On an interval [a, b] of epsilons, every mu with delta_mu(b) >= delta(a) - paid(a) is large enough. So is every
+    mu whose delta_mu lies above the secant of delta - paid as a function of exp(e): f is the conjugate of delta, so
+    delta and its convex hull have the same f. Each step of the search halves the interval that needs the largest mu.
+    The search ends when the upper bound on delta at a single epsilon needs a mu that is nearly as large. Without a
+    ``finite`` upper bound, only the lower bound is computed.
     """
-    places = [reach * i / _CELLS for i in range(_CELLS + 1)]
+    ends = cache(lambda place: _Place(delta, paid, place))
+    if not finite:
+        return Bound(max(ends(reach * i / _PLACES).least for i in range(_PLACES)), math.inf)
     least, cells = 0.0, list[tuple[float, float, float]]()
-    for a, b in pairwise(places):
-        found = _Cell(delta, paid, a, b, least)
-        least = max(least, found.least)
-        heapq.heappush(cells, (-found.most, a, b))
-        if found.most == 0:  # delta is at most paid(exp(a)) at a, and so at every larger epsilon
+    for a, b in pairwise(reach * i / _CELLS for i in range(_CELLS + 1)):
+        least = max(least, ends(a).least)
+        if ends(a).over <= 0:  # delta is at most the allowed error at a, and so at every larger epsilon
             break
-    for _ in range(halvings):
-        most, a, b = cells[0]
-        middle = (a + b) / 2
-        if -most <= least * (1 + _CLOSE) or not a < middle < b:
+        heapq.heappush(cells, (-_most(ends(a), ends(b), paid), a, b))
+    if not cells:
+        return Bound(0.0, 0.0)
+    for _ in range(_MOST):
+        most, start, end = cells[0]
+        middle, needed = (start + end) / 2, max(ends(start).needed, ends(end).needed)
+        if -most <= max(least, needed) * (1 + _CLOSE) or not start < middle < end:
             break
         heapq.heappop(cells)
-        for one, other in ((a, middle), (middle, b)):
-            found = _Cell(delta, paid, one, other, least)
-            least = max(least, found.least)
-            heapq.heappush(cells, (-found.most, one, other))
-    return Bound(least, -cells[0][0] if halvings else math.inf)
+        least = max(least, ends(middle).least)
+        for one, other in ((start, middle), (middle, end)):
+            heapq.heappush(cells, (-_most(ends(one), ends(other), paid), one, other))
+    return Bound(least, max(-cells[0][0], least))
 
 
-class _Cell:
-    """Bounds on the mu that the epsilons from ``a`` to ``b`` need: at least ``least``, at most ``most``.
+class _Place:
+    """Bounds on delta less the allowed error at one epsilon, and bounds on the mu that it needs."""
 
-    ``known`` is a lower bound of other cells. Where ``a`` needs no larger mu, ``least`` is ``known``.
-    """
-
-    def __init__(
-        self, delta: Callable[[Number], Bound], paid: _Paid, a: float, b: float, known: float
-    ) -> None:
-        found, at = delta(a), exact(a)
+    def __init__(self, delta: Callable[[Number], Bound], paid: _Paid, epsilon: float) -> None:
+        found = delta(epsilon)
         with precision(128):
-            allowed = paid(arb_of(at).exp())
-            low = round_down(arb_of(exact(found.lower)) - allowed)
-            high = round_up(arb_of(exact(found.upper)) - allowed)
-        enough = not 0 < low < 1 or gaussian_delta(exact(known), at) >= arb_of(exact(low))
-        self.least = known if enough else gaussian_mu(at, exact(low))[0]
-        self.most = gaussian_mu(exact(b), exact(high))[1] if 0 < high < 1 else 0.0 if high <= 0 else math.inf
+            error = arb_of(paid.constant) + arb_of(paid.slope) * arb_of(exact(epsilon)).exp()
+            low = round_down(arb_of(exact(found.lower)) - error)
+            self.over = round_up(arb_of(exact(found.upper)) - error)
+        self.epsilon, self.upper = epsilon, float(found.upper)
+        self.least = gaussian_mu(exact(epsilon), exact(low))[0] if 0 < low < 1 else 0.0
+        self.needed = gaussian_mu(exact(epsilon), exact(self.over))[1] if 0 < self.over < 1 else 0.0
+        if self.over >= 1:
+            self.needed = math.inf
+
+
+def _most(a: _Place, b: _Place, paid: _Paid) -> float:
+    """Return a mu that is large enough for all epsilons from ``a`` to ``b``: the smaller one of two such numbers."""
+    if a.over <= 0:
+        return 0.0
+    by_ends = gaussian_mu(exact(b.epsilon), exact(a.over))[1] if a.over < 1 else math.inf
+    return min(by_ends, _by_secant(a, b, paid))
+
+
+def _by_secant(a: _Place, b: _Place, paid: _Paid) -> float:
+    """Return a mu whose profile lies above the secant of delta less the allowed error, in t = exp(epsilon).
+
+    Let the secant be top - slope t. The profile of mu minus the secant is convex, with the derivative slope - P[Z >
+    epsilon/mu + mu/2]. If its sign does not change in the interval, the mu that both ends need is large enough.
+    Otherwise mu is Q(slope) - Q(top), where Q(x) is the number that a standard normal variable exceeds with
+    probability x: the trade-off function of mu-Gaussian DP is 1 - top at slope.
+    """
+    with precision(128):
+        start, end = (arb_of(exact(place.epsilon)).exp() for place in (a, b))
+        steep = (arb_of(exact(a.upper)) - arb_of(exact(b.upper))) / (end - start)
+        slope = steep + arb_of(paid.slope)
+        top = arb_of(exact(a.upper)) + steep * start - arb_of(paid.constant)
+        if 0 < (needed := max(a.needed, b.needed)) < math.inf:
+            mu = flint.arb(needed)
+            left, right = (normal_tail(arb_of(exact(place.epsilon)) / mu + mu / 2) for place in (a, b))
+            if left <= slope or right >= slope:
+                return needed
+        least, most = round_down(slope), round_up(top)
+        if not (0 < most < 1 and 0 < least < 1):
+            return math.inf
+        return round_up(normal_quantile(exact(least)) - normal_quantile(exact(most)))

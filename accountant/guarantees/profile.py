@@ -101,7 +101,7 @@ class Profile(ABC):
 
         >>> from dpproof.accountant.guarantees.notions import PureDP
         >>> PureDP(1).gaussian("0.01").upper
-        1.17209
+        1.171979
 
         Raises:
             ValueError: if ``kappa`` is not in [0, 1).

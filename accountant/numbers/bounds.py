@@ -136,6 +136,7 @@ class Bound:
 
     def __post_init__(self) -> None:
         for end in ("lower", "upper"):
+            object.__setattr__(self, end, float(getattr(self, end)))
             if math.isnan(getattr(self, end)):
                 raise ValueError(f"{end} must not be NaN, because a bound encloses a number")
         if self.lower > self.upper:

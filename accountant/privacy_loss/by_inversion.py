@@ -9,7 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
+from dpproof.accountant.numbers.arithmetic import np
 from dpproof.accountant.numbers.inversion import LEAST_DELTA, first_step, neighbours
 from dpproof.accountant.privacy_loss.jump_outlook import Jumping
 from dpproof.accountant.privacy_loss.rare_jumps import Parted, parted
@@ -36,6 +39,24 @@ _FLATTEST = 0.25
 """The smallest distance between the line and the pole at 0, in units of 1 over the loss's standard deviation."""
 
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _in_doubles(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Return a function that raises `Inapplicable` if a number leaves the range of doubles: a bound might be lost."""
+
+    @wraps(function)
+    def checked(*given: _P.args, **named: _P.kwargs) -> _T:
+        try:
+            with np.errstate(over="raise", invalid="raise", divide="raise"):
+                return function(*given, **named)
+        except FloatingPointError as error:
+            raise Inapplicable(f"the inversion leaves the range of doubles: {error}") from error
+
+    return checked
+
+
 def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
     """Return certified bounds on the delta of a composition at ``epsilon``, from moment-generating functions.
 
@@ -55,6 +76,7 @@ def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
     return _best(parts, saddle, lambda line: min(line.log_delta(float(epsilon)), -1e-9), in_parts, ends)
 
 
+@_in_doubles
 def delta_of(found: Integral, epsilon: Fraction) -> Ends:
     """Return certified bounds on the delta at ``epsilon``, from an integral for an epsilon that may be another one."""
     below, above = neighbours(epsilon)
@@ -80,6 +102,7 @@ def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
     return _best(parts, saddle, lambda _: goal, in_parts, lambda found: epsilon_of(found, delta))
 
 
+@_in_doubles
 def epsilon_of(found: Integral, delta: Fraction) -> Ends:
     """Return certified bounds on the epsilon at ``delta``, from an integral for a delta that may be another one.
 
@@ -93,6 +116,7 @@ def epsilon_of(found: Integral, delta: Fraction) -> Ends:
     return _below(found, max(guess, 0.0), wrong, delta), _above(found, max(guess, 0.0), wrong, delta)
 
 
+@_in_doubles
 def integral_between(parts: Parts, log_middle: float, log_least: float) -> Contour:
     """Return one integral for all epsilons near the one with log delta ``log_middle``.
 
@@ -105,6 +129,7 @@ def integral_between(parts: Parts, log_middle: float, log_least: float) -> Conto
     return contour(parts, line, log_least)
 
 
+@_in_doubles
 def parts_between(parts: Parts, log_middle: float) -> Parted:
     """Return integrals with and without rare jumps, for all epsilons near the one with log delta ``log_middle``.
 
@@ -138,7 +163,7 @@ def _best(
     low, high, refused = 0.0, math.inf, Inapplicable("no method applies")
     for method in methods:
         try:
-            found = ends(method())
+            found = ends(_in_doubles(method)())
         except Inapplicable as error:
             refused = error
             continue

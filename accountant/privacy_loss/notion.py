@@ -46,6 +46,7 @@ from dpproof.accountant.privacy_loss.sharing import Shared
 from dpproof.accountant.privacy_loss.single import (
     delta_in_closed_form,
     delta_of_pair,
+    epsilon_by_shares,
     epsilon_in_closed_form,
     epsilon_of_pair,
     infinite_mass,
@@ -99,7 +100,8 @@ class PrivacyLoss(Profile):
         """Return the same guarantee as an object whose answers share work.
 
         An answer may have fewer digits. It does not depend on the questions before it. If delta is proved to be at
-        most ``rough``, its lower bound may be 0.
+        most ``rough``, its lower bound may be 0. Bounds on delta that differ by less than ``rough``/500 are narrow
+        enough.
         """
         found = PrivacyLoss(self.alternatives, rough)
         object.__setattr__(found, "_ways", self._ways)
@@ -209,7 +211,7 @@ def _delta(way: _Way, epsilon: Fraction, rough: Number | None) -> Ends:
         return delta_of_pair(only, epsilon)
     if (most := _negligible(way, epsilon, rough)) is not None:
         return 0.0, most
-    if rough is not None and (known := way.shared.delta(epsilon)) is not None:
+    if rough is not None and (known := way.shared.delta(epsilon, rough)) is not None:
         return known
     return _first_route(
         lambda: delta_by_inversion(_characteristics(parts), epsilon),
@@ -249,6 +251,7 @@ def _epsilon(way: _Way, delta: Fraction, known: float, shares: bool) -> Ends:
         low, high = answer
     else:
         low, high = _epsilon_by_routes(way, delta, known)
+        high = epsilon_by_shares(parts, delta) if high == math.inf else high
     return min(low, most[1]), min(high, most[1])
 
 

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from dpproof.accountant.numbers.arithmetic import cached_property, np
+from dpproof.accountant.numbers.enclosures import Number, exact
 from dpproof.accountant.numbers.inversion import neighbours
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.by_grid import Composed, compose
@@ -43,6 +44,8 @@ _NARROW = 1e-6
 """The relative width of delta at which the answer of an integral is taken."""
 _GRID_WIDTHS = 20.0
 """The relative width of delta at which the answer of a grid is taken, in units of the accuracy that it aims at."""
+_OF_ROUGH = Fraction(1, 500)
+"""The width of delta at which each answer is taken, as a share of the delta that need not be known."""
 
 
 class Shared:
@@ -62,10 +65,11 @@ class Shared:
         self._parts, self.characteristics = parts, characteristics
         self._ranges: dict[int, _Range] = {}
 
-    def delta(self, epsilon: Fraction) -> Ends | None:
-        """Return bounds on delta at ``epsilon``."""
+    def delta(self, epsilon: Fraction, rough: Number = 0) -> Ends | None:
+        """Return bounds on delta at ``epsilon``. A delta below ``rough`` need not be known."""
         place = next((k for k, end in enumerate(self._ends) if epsilon < end), None)
-        return None if place is None else self._range(place).delta(epsilon)
+        least = float(exact(rough) * _OF_ROUGH)
+        return None if place is None else self._range(place).delta(epsilon, least)
 
     def epsilon(self, delta: Fraction) -> Ends | None:
         """Return bounds on the smallest epsilon >= 0 whose delta is at most ``delta``, which is above 0."""
@@ -124,8 +128,8 @@ class _Range:
         except (GridTooLargeError, StepTooSmallError, ArithmeticError):
             return None
 
-    def delta(self, epsilon: Fraction) -> Ends | None:
-        """Return bounds on delta at ``epsilon``, if they are narrow."""
+    def delta(self, epsilon: Fraction, enough: float) -> Ends | None:
+        """Return bounds on delta at ``epsilon``, if they are narrow or at most ``enough`` apart."""
         if self._route is None:
             return None
         route, width = self._route
@@ -133,7 +137,7 @@ class _Range:
             found = route.delta(epsilon)
         except Inapplicable:
             return None
-        return found if _narrow(found, width) else None
+        return found if found[1] - found[0] <= enough or _narrow(found, width) else None
 
     def epsilon(self, delta: Fraction) -> Ends | None:
         """Return bounds on epsilon at ``delta``, if the bounds on delta are narrow there."""
@@ -187,7 +191,7 @@ class _ByGrid:
 
     def delta(self, epsilon: Fraction) -> Ends:
         below, above = neighbours(epsilon)
-        return self.found.lower(above), min(self.found.upper(below), 1.0)
+        return float(self.found.lower(above)), min(float(self.found.upper(below)), 1.0)
 
     def epsilon(self, delta: Fraction) -> Ends:
         return self.found.epsilon(delta)

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.enclosures import arb_of, round_down, round_up
-from dpproof.accountant.numbers.inversion import bracket, crossing, neighbours, refined
+from dpproof.accountant.numbers.inversion import at_least, bracket, crossing, neighbours, refined
 from dpproof.accountant.pairs.base import DominatingPair, Floats
 from dpproof.accountant.pairs.outcomes import ProfileInArb, profile_of
 
@@ -161,6 +161,23 @@ def infinite_mass(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[float, f
         for side in (0, 1)
     )  # fmt: skip
     return (1.0 if low >= 1 else abs(low) * (1 - _CHARGE)), min(abs(high) * (1 + _CHARGE), 1.0)
+
+
+def epsilon_by_shares(parts: Sequence[tuple[DominatingPair, int]], delta: Fraction) -> float:
+    """Return an upper bound on epsilon by basic composition: each use of a pair has an equal share of ``delta``.
+
+    All but ``share`` of P_i lies below exp(epsilon_i) Q_i. The product of these parts lies below the product of the
+    exp(epsilon_i) Q_i, and the rest has at most the mass ``delta``.
+
+    >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+    >>> epsilon_by_shares([(SubsampledGaussian(1.0, 100.0), 2)], Fraction(1, 10**6))
+    0.07087246244900415
+    """
+    share = delta / sum(count for _, count in parts)
+    ends = [(epsilon_of_pair(pair, share)[1], count) for pair, count in parts]
+    if any(end == math.inf for end, _ in ends):
+        return math.inf
+    return at_least(sum((Fraction(end) * count for end, count in ends), Fraction(0)))
 
 
 def _infinite(pair: DominatingPair) -> tuple[float, float]:

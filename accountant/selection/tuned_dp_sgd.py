@@ -83,6 +83,5 @@ ACCOUNTANT = Accountant(
     account,
     "noise_multiplier",
     by_records=True,
-    unsampled="your own trainings run it: dpproof.mechanisms.selection.private_selection.select_best",
     example=TunedDPSGDParameters(sampling_rate=1.0, noise_multiplier=8.0, steps=10, mean_runs=10.0),
 )

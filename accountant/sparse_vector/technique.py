@@ -17,8 +17,10 @@ With delta > 0 the noise of each threshold is a Laplace pair. Given that noise, 
 is randomised response, an unfair coin. So c positive answers are a post-processing of coins that are thrown
 until the c-th head. They cost about sqrt(c) times one answer, not c times.
 
-The neighbours that attain epsilon have many queries answered below, followed by the positive ones. Proofs, and
-the wrong variants of the literature: docs/notes/sparse_vector.md.
+The neighbours that attain epsilon at delta 0 have many queries answered below, followed by the positive ones. At delta
+above 0, two other pairs of neighbours give lower bounds. One is a long row of low queries that move up and down in
+turn: each answer "above" is then randomised response with S/b_query (monotone: half of it). Proofs, and the wrong
+variants of the literature: docs/notes/sparse_vector.md.
 
 Source: Dwork and Roth 2014, Algorithms 1-3; Lyu, Su and Li, arXiv:1603.01699v4, Theorems 4 and 5. The exact
 pure epsilon is this project's statement classic.sparse_vector, the profile its statement
@@ -41,13 +43,14 @@ from dpproof.accountant.claims.result import Attained, PrivacyResult, PublishedG
 from dpproof.accountant.claims.sensitivity import LARGEST, Measured, check_monotone, queried, sensitivity_of
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.accountant.guarantees.profile import BestOf, Profile
+from dpproof.accountant.guarantees.profile import BestOf, Enclosed, Profile, WorstOf
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.coins_until_heads import CoinsUntilHeads
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.sparse_vector.counted_pair import CountedPair
 from dpproof.accountant.theorems.composition import advanced_epsilon
 from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal
 
@@ -292,7 +295,10 @@ def account(
     )
 
 
-_PAIR = "queries at the threshold, all answered below, then far lower ones answered above, moved against them"
+_PAIR = (
+    "queries at the threshold, all answered below, then lower ones answered above, moved against them; or a long "
+    "row of low queries that move up and down in turn"
+)
 
 
 def _guarantee(parameters: SparseVectorParameters, rates: Rates) -> Profile:
@@ -310,14 +316,18 @@ def _pure(parameters: SparseVectorParameters, rates: Rates) -> Profile:
     return compose_approx_optimal([(once, parameters.runs)]) if parameters.runs > 1 else once
 
 
-def _pair(parameters: SparseVectorParameters, rates: Rates) -> AlternatingPair:
-    return AlternatingPair(
-        _worst(parameters, rates)[0],
-        rates,
-        parameters.run_positives,
-        parameters.runs,
-        _pure(parameters, rates),
+def _pair(parameters: SparseVectorParameters, rates: Rates) -> WorstOf:
+    """Return the bounds from several pairs of neighbours. The largest of their lower bounds is used."""
+    served, pure = parameters.run_positives, _pure(parameters, rates)
+    alternating = AlternatingPair(_worst(parameters, rates)[0], rates, served, parameters.runs, pure)
+    coin = PureDP(rates[1] / (2 if parameters.monotone else 1))
+    cases: tuple[Profile, ...] = (
+        alternating,
+        Enclosed(compose_approx_optimal([(coin, parameters.positives)]), pure),
     )
+    if parameters.runs == 1 and rates[0]:
+        cases = (*cases, CountedPair(rates[0], rates[1], served, parameters.monotone, pure))
+    return WorstOf(cases)
 
 
 def _published(parameters: SparseVectorParameters, rates: Rates) -> PublishedGuarantee:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.bracket import Bracket, bracket
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.callables import Mechanism
@@ -178,6 +179,39 @@ class Primitive:
 
 
 TARGET = Primitive
+
+
+def bracketed(subject: Subject, delta: float | None = None, **options: Any) -> Bracket:
+    """Return a certified upper and a measured lower bound on epsilon for a mechanism of the catalogue.
+
+    Args:
+        subject: the mechanism, with its parameters and the neighbouring relation.
+        delta: the delta at which epsilon is stated; unless given, as in `Primitive.audit`.
+        options: those of `dpproof.audits.engine.bracket.bracket`.
+
+    Raises:
+        NoAuditError: the likelihood ratio of the outputs is not known, or there is nothing to audit.
+
+    >>> from dpproof.accountant.noise.gaussian import GaussianParameters
+    >>> about = Subject("gaussian", GaussianParameters(4.0), Adjacency.BY_SENSITIVITY)
+    >>> bracketed(about, 1e-5, samples=20_000).violated
+    False
+    """
+    audited = mechanism_target(subject)
+    ratio = audited.setting.ratio if isinstance(audited, Primitive) else None
+    if not isinstance(audited, Primitive) or ratio is None or not audited.setting.known(subject.parameters):
+        raise NoAuditError(
+            f"mechanism ({subject.name!r}) has no known likelihood ratio, which a measured lower bound beside the "
+            "certified upper one needs. Audit it without --bracket."
+        )
+    setting, parameters = audited.setting, subject.parameters
+    mechanism = mechanisms.Primitive(subject.name, parameters)
+    pair = setting.pair(parameters, subject.adjacency)
+    exact = partial(_applied, ratio=ratio, parameters=parameters, first=pair.first, second=pair.second)
+    stated = _stated(mechanism.account(subject.adjacency).guarantee) if delta is None else delta
+    return bracket(
+        subject.name, parameters, subject.adjacency, mechanism.sample, pair, exact, delta=stated, **options
+    )
 
 
 def _claimed(found: PrivacyResult, delta: float | None) -> PrivacyCurve:

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from dpproof.answers.calibration import Alternative, Calibration
     from dpproof.answers.claims import ClaimLedger
     from dpproof.answers.corpus import CaseResult
+    from dpproof.answers.number import CheckedNumber
     from dpproof.answers.own_page import OwnPage
     from dpproof.answers.papers import ExpectedAudit, PaperLedger, Shown
     from dpproof.answers.passport import CheckedPassport
     from dpproof.answers.replay import Replayed
     from dpproof.answers.verify import Verified
+    from dpproof.audits.engine.bracket import Bracket
     from dpproof.audits.recording.evidence import Evidence
     from dpproof.claim_file import Refusal
 
@@ -191,6 +193,24 @@ def passport(found: CheckedPassport) -> Json:
     )
 
 
+def number(found: CheckedNumber) -> Json:
+    """Return the answer of ``dpproof verify FILE.json`` as JSON data."""
+    known = found.number
+    return envelope(
+        {
+            "certificate": str(found.path),
+            "accepted": known is not None,
+            "refusal": found.refusal,
+            "deployment": None if found.row is None else found.row.id,
+            "kind": None if known is None else known.kind,
+            "epsilon": None if known is None else str(known.epsilon),
+            "delta": None if known is None else str(known.delta),
+            "rests_on": {entry.id: entry.verdict.value for entry in found.rests},
+            "assumes": list(found.assumes),
+        }
+    )
+
+
 def audits(found: Iterable[Evidence], used: Iterable[Assumption], late: Iterable[str] = ()) -> Json:
     """Return the answer of ``dpproof audit`` as JSON data.
 
@@ -204,6 +224,11 @@ def audits(found: Iterable[Evidence], used: Iterable[Assumption], late: Iterable
             **({"out_of_time": names} if names else {}),
         }
     )
+
+
+def bracketed(found: Bracket, used: Iterable[Assumption]) -> Json:
+    """Return the answer of ``dpproof audit NAME --bracket`` as JSON data."""
+    return envelope({"bracket": found.as_json(), "arithmetic_assumptions": listed(used)})
 
 
 def replayed(found: Replayed, used: Iterable[Assumption]) -> Json:

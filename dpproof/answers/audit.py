@@ -23,10 +23,12 @@ from dpproof.accountant.numbers.enclosures import Written
 from dpproof.accountant.numbers.written import json_text, write_whole
 from dpproof.answers.events import guarantee_of_event, kind_of
 from dpproof.audits.engine.betting.curves import LIMIT, PrivacyCurve
+from dpproof.audits.engine.bracket import Bracket
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.plan import FURTHER, Asked, AuditPlan
 from dpproof.audits.recording.replaying import replay as again
 from dpproof.audits.target import Audited, Subject, mechanism_target
+from dpproof.audits.targets.primitive import bracketed
 from dpproof.audits.time_budget import OutOfTimeError
 from dpproof.claim_file import claim_from, entry_of
 
@@ -38,6 +40,7 @@ __all__ = [
     "NoAuditError",
     "audit_claim",
     "audit_mechanism",
+    "bracket_mechanism",
     "check_auditable",
     "check_ready",
     "replay",
@@ -92,6 +95,27 @@ def audit_mechanism(
     accountant.account(chosen, adjacency)
     asked.setdefault("claim", name)
     return _target(name, chosen, adjacency, curve, view).audit(AuditPlan(**asked))
+
+
+def bracket_mechanism(
+    name: str,
+    parameters: Mapping[str, object],
+    adjacency: Adjacency,
+    delta: float | None,
+    *,
+    alpha: float,
+    seed: int,
+    samples: int,
+) -> Bracket:
+    """Return a measured lower bound on a mechanism's epsilon, with its certified upper bound.
+
+    Raises:
+        NoAuditError: the likelihood ratio of the outputs is not known.
+        ValueError: an argument is outside its range.
+    """
+    chosen = doubles(accountant_for(name).parameters.read(parameters))
+    subject = Subject(name, chosen, adjacency)
+    return bracketed(subject, delta, alpha=alpha, seed=seed, samples=samples)
 
 
 def _target(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 from click.exceptions import Exit
@@ -20,11 +20,12 @@ from dpproof.answers import as_json
 from dpproof.answers import audit as auditing
 from dpproof.answers.audit import AuditOptions
 from dpproof.answers.replay import replayed_file
+from dpproof.audits.engine.bracket import SAMPLES
 from dpproof.audits.engine.sampling.progress import watched
 from dpproof.audits.engine.scores.names import SCORE_NAMES
 from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
 from dpproof.cli import show
-from dpproof.cli.audit_jobs import Job, Promise, jobs_of, refuse, told_of
+from dpproof.cli.audit_jobs import Job, Promise, jobs_of, mechanism_of, refuse, told_of
 from dpproof.cli.corpus import audit_corpus, kept, progress_of
 from dpproof.cli.mechanism_flags import TakesFlags
 from dpproof.cli.options import (
@@ -62,6 +63,10 @@ NO_TARGET = (
 )
 PLOT = "Write the picture of the first violation to this file: the histograms on both inputs, and the event."
 SHARPEN = "spend the whole budget also after a violation, for a larger epsilon"
+BRACKET = (
+    "of a mechanism: draw the whole budget (100,000 samples unless given), and print a measured lower bound on epsilon"
+    " beside the certified upper bound"
+)
 SCORES = f"what is looked at, instead of the scores that suit the outputs: {', '.join(SCORE_NAMES)}"
 SEEDED = (
     "whether all randomness of a callable or a command comes from the seed it is given; it does unless told"
@@ -82,6 +87,7 @@ WORKERS = "processes to share the work; unless given one for each core for the c
 @click.option("--budget", type=int, help="The most samples to draw.")
 @click.option("--seed", type=int, default=0, show_default=True, help=SEED)
 @click.option("--sharpen", is_flag=True, help=SHARPEN)
+@click.option("--bracket", is_flag=True, help=BRACKET)
 @click.option("--view", help=VIEW)
 @click.option("--only", help="Of the corpus, the cases whose names hold this.")
 @click.option("--workers", type=int, help=WORKERS)
@@ -109,6 +115,7 @@ def audit(
     budget: int | None,
     seed: int,
     sharpen: bool,
+    bracket: bool,
     view: str | None,
     only: str | None,
     workers: int | None,
@@ -134,6 +141,8 @@ def audit(
         options["budget"] = budget
     promise = Promise(epsilon, delta, adjacency, neighbours, arithmetic, data)
     told = told_of(scores, seeded, failures, bounds)
+    if bracket:
+        _bracket(context, promise, told, options)
     if cluster is not None:
         refuse({"workers": workers}, [], "with --cluster")
     if replay is not None:
@@ -158,6 +167,32 @@ def audit(
     jobs, seconds = jobs_of(target, context.args, promise, options, told, own_alpha)
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
         _finish(_run(jobs, seconds, executor, witnesses), json, plot, witnesses)
+
+
+_NOT_WITH_BRACKET = (
+    "epsilon", "sharpen", "view", "only", "plot", "workers", "cluster", "journal", "witnesses", "replay"
+)  # fmt: skip
+
+
+def _bracket(context: click.Context, promise: Promise, told: AuditOptions, options: AuditOptions) -> NoReturn:
+    """Print both bounds on epsilon. Exit with 1 if the measured lower bound is above the certified upper one."""
+    refuse({name: context.params[name] or None for name in _NOT_WITH_BRACKET}, [], "with --bracket")
+    target = context.params["target"]
+    if target not in CATALOGUE:
+        raise ValueError(f"target ({target!r}) must be the name of a mechanism with --bracket")
+    values, relation = mechanism_of(target, context.args, promise, told)
+    samples = options.get("budget", SAMPLES)
+    with recorded() as used:
+        found = auditing.bracket_mechanism(
+            target, values, relation, promise.delta,
+            alpha=options["alpha"], seed=options["seed"], samples=samples,
+        )  # fmt: skip
+
+    def render(console: Console) -> None:
+        console.print(str(found), markup=False, highlight=False, soft_wrap=True)
+
+    show.answer(as_json.bracketed(found, used), context.params["json"], render)
+    raise Exit(1 if found.violated else 0)
 
 
 def _finish(found: Iterable[Evidence | str], json: bool, plot: Path | None, witnesses: Path | None) -> None:

@@ -70,20 +70,7 @@ def jobs_of(
 ) -> tuple[list[Job], float | None]:
     """Return the audits to run, and the seconds for all of them (None: no limit), after checking all input."""
     if target in CATALOGUE:
-        given = {"neighbours": promise.neighbours, "data": promise.data}
-        refuse(given, [], f"for {target}. dpproof chooses the inputs of its own mechanisms")
-        refuse(
-            {**told, "arithmetic": promise.arithmetic},
-            [],
-            f"for {target}. It applies only to your own functions and programs",
-        )
-        values = values_of(target, flags)
-        accountant = accountant_for(target)
-        audited = leaf_target(target).relations or accountant.relations
-        _check_complete(
-            _parameters_missing(target, values), [] if accountant.adjacency else _missing(promise, audited)
-        )
-        relation = _relation(promise, target)
+        values, relation = mechanism_of(target, flags, promise, told)
         stated = {} if promise.delta is None else {"delta": promise.delta}
         if promise.epsilon is not None:
             return [
@@ -110,6 +97,27 @@ def jobs_of(
     claim = _callable_claim(target, promise)
     auditing.check_auditable(claim)
     return [_of_claim(claim, {**options, **told})], None
+
+
+def mechanism_of(
+    name: str, flags: list[str], promise: Promise, told: AuditOptions
+) -> tuple[Mapping[str, object], Adjacency]:
+    """Return the parameters and the relation of a mechanism, after checking that nothing else is given.
+
+    Raises:
+        ValueError: an option is missing, or has no effect for mechanisms of dpproof.
+    """
+    given = {"neighbours": promise.neighbours, "data": promise.data}
+    refuse(given, [], f"for {name}. dpproof chooses the inputs of its own mechanisms")
+    own = {**told, "arithmetic": promise.arithmetic}
+    refuse(own, [], f"for {name}. It applies only to your own functions and programs")
+    values = values_of(name, flags)
+    accountant = accountant_for(name)
+    audited = leaf_target(name).relations or accountant.relations
+    _check_complete(
+        _parameters_missing(name, values), [] if accountant.adjacency else _missing(promise, audited)
+    )
+    return values, _relation(promise, name)
 
 
 def told_of(

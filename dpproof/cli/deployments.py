@@ -16,6 +16,7 @@ from dpproof.answers import as_json
 from dpproof.claim_file import read_all
 from dpproof.cli import show
 from dpproof.cli.layout import print_table, table
+from dpproof.deployments.carried import carried
 from dpproof.deployments.comparing import KINDS, Comparison, Word, compare_all, fairness
 from dpproof.deployments.records import Deployment, bundled, read_file
 from dpproof.deployments.registry import SCHEMA, read_record, read_registry, record_of
@@ -84,6 +85,7 @@ def to_json(one: Comparison) -> as_json.Json:
         "words": one.verdict,
         "slack": None if one.slack is None else float(one.slack),
         "reading": None if reading is None else {"name": reading.name, "assumes": reading.assumes or None},
+        "certificates": list(carried(row)),
         "fairness": fairness(one),
     }
 

@@ -13,7 +13,20 @@ from dpproof.cli.options import flag_of, read_text
 
 
 class TakesFlags(click.Command):
-    """A command for which the shell also completes the flags of the audited mechanism."""
+    """A command for which the shell also completes the flags of the audited mechanism.
+
+    If the first argument is ``sweep``, the command `audit_sweep` gets the other arguments.
+    """
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Return the context of the command, or of the sweep."""
+        if args[:1] == ["sweep"]:
+            from dpproof.cli.sweep import audit_sweep
+
+            return audit_sweep.make_context(f"{info_name} sweep", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the completions of ``incomplete``: the command's own flags, then the mechanism's flags."""

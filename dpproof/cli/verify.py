@@ -19,7 +19,7 @@ from dpproof.answers.verify import verify as verified
 from dpproof.cli import show
 from dpproof.cli.options import JSON, VERBOSE
 from dpproof.cli.show import coloured
-from dpproof.first_answer import of_own_page, of_passport, of_statements
+from dpproof.first_answer import of_number, of_own_page, of_passport, of_statements
 from dpproof.proofs_check import registry
 from dpproof.proofs_check.verdict import Result, Verdict
 from dpproof.wording import beside, many, own_remarks
@@ -39,6 +39,7 @@ def verify(names: tuple[str, ...], verbose: bool, json: bool) -> None:
     """Re-check the certificates and print the verdicts.
 
     NAMES are papers, a paper's name, or statement ids. One name that ends in .md is a page with a lemma of your own.
+    One name that ends in .json is the certificate of a number, such as census-pl94-persons.json.
     The word "passport" and a file check the passport of a private agent.
     """
     if names[0] == "passport":
@@ -49,6 +50,10 @@ def verify(names: tuple[str, ...], verbose: bool, json: bool) -> None:
         if len(names) > 1:
             raise ValueError(f"names ({' '.join(names)}): a page must be the only name")
         raise Exit(_own(Path(names[0]), verbose, json))
+    if any(name.endswith(".json") for name in names):
+        if len(names) > 1:
+            raise ValueError(f"names ({' '.join(names)}): a certificate must be the only name")
+        raise Exit(_number(Path(names[0]), json))
     ids = dict.fromkeys(identity for name in names for identity in ids_named(name))
     found = verified(ids)
     show.answer(
@@ -67,6 +72,15 @@ def _passport(path: Path, json: bool) -> int:
     found = check_passport(path)
     show.answer(as_json.passport(found), json, lambda console: show.first(of_passport(found), console))
     return 0 if found.stands else 1
+
+
+def _number(path: Path, json: bool) -> int:
+    """Print what follows from the certificate of a number, and return the exit code."""
+    from dpproof.answers.number import check_certificate  # it loads the deployments
+
+    found = check_certificate(path)
+    show.answer(as_json.number(found), json, lambda console: show.first(of_number(found), console))
+    return 1 if found.number is None else 0
 
 
 def _own(path: Path, verbose: bool, json: bool) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpproof.accountant.numbers.enclosures import exact
+from dpproof.deployments.carried import carried
 from dpproof.deployments.methods import Ends, Reading, Recomputed, digit, recompute
 from dpproof.deployments.records import Deployment
 
@@ -150,6 +151,8 @@ def fairness(one: Comparison) -> str:
     said += [f"Used: {note}." for note in one.found.notes]
     if row.given:
         said.append(f"Given: {'; '.join(row.given)}.")
+    if row.condition:
+        said.append(f"Assumed: {row.condition}.")
     if one.reading is not None:
         assumes = f", with {one.reading.assumes}" if one.reading.assumes else ""
         told = f"{one.reading.name} gives {_range(one.reading.ends)}{assumes}"
@@ -157,6 +160,9 @@ def fairness(one: Comparison) -> str:
     elif one.found.best is not None:
         tried = ", ".join(f"{reading.name} ({_range(reading.ends)})" for reading in one.found.plain)
         said.append(f"No reading gives the number to its digits. Tried, besides roundings: {tried}.")
+    if files := carried(row):
+        told = ", ".join(f"{name} (epsilon {_decimal(epsilon, up=True)})" for name, epsilon in files.items())
+        said.append(f"Certificates, which `dpproof verify NAME` checks again: {told}.")
     if row.missing:
         said.append(f"Missing: {', '.join(row.missing)}.")
     return " ".join([*said, *([f"To ask: {row.ask}"] if row.ask else [])])

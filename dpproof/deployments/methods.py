@@ -8,7 +8,6 @@ reading gives the published number. Methods: ``queries`` (exact discrete Gaussia
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -190,9 +189,11 @@ def _rho_sum(_: Deployment, asked: Mapping[str, Any]) -> Recomputed:
 
 
 _FACTORS = {
-    Fraction(1): "the settings being for a replaced record",
-    Fraction(2): "the settings being for an added or removed record, of which a replaced one counts for two",
-    Fraction(4): "the settings being for an added or removed record, and a replaced one counting for four",
+    Fraction(1): "the settings protecting a replaced record",
+    Fraction(2): "the settings protecting an added or removed record, and a replaced record counting twice",
+    Fraction(
+        4
+    ): "the settings protecting an added or removed record, and a replaced record counting four times",
 }
 
 
@@ -241,8 +242,6 @@ def _training(row: Deployment, asked: Mapping[str, Any]) -> Recomputed:
     def further() -> Iterator[Reading]:
         for other in asked.get("other_steps", ()):
             yield from _by_libraries(run, other, delta, asked["told"])
-        if "least_steps" in asked:
-            yield from _within_epoch(row, run, (int(asked["least_steps"]), steps))
         yield Reading("the tight epsilon, neighbours by replacing", tight("replace"), "another relation")
 
     best = tight("add-remove")
@@ -257,21 +256,6 @@ def _by_libraries(run: renyi.Training, steps: int, delta: str, assumes: str = ""
         value = exact(run.epsilon(steps, library, name, delta))
         told = f"Renyi accounting of {steps} steps at the orders of {library}, {name}"
         yield Reading(told, (value, value), assumes)
-
-
-def _within_epoch(row: Deployment, run: renyi.Training, ends: tuple[int, int]) -> Iterator[Reading]:
-    """Yield the readings in which a figure was printed before the end of its epoch."""
-    delta, printed = row.published["delta"], float(row.published["epsilon"])
-    counts = range(ends[0], ends[1] + 1)
-    for library, name in renyi.WAYS:
-        place = bisect_left(
-            counts, printed, key=partial(run.epsilon, library=library, conversion=name, delta=delta)
-        )
-        for count in counts[max(0, place - 1) : place + 1]:
-            told = (
-                f"the line being printed after {count - ends[0] + 1} of the {len(counts)} steps of its epoch"
-            )
-            yield from _by_libraries(run, count, delta, told)
 
 
 METHODS: Mapping[str, Callable[[Deployment, Mapping[str, Any]], Recomputed]] = {

@@ -271,6 +271,21 @@ def account(
 ) -> PrivacyResult: ...
 @overload
 def account(
+    mechanism: Literal["gaussian-sparse-vector"],
+    *,
+    query_sigma: Number,
+    queries: int,
+    positives: int = ...,
+    threshold_sigma: Number | None = ...,
+    monotone: bool = ...,
+    sensitivity: Number | None = ...,
+    query: str | None = ...,
+    adjacency: Adjacency | str | None = ...,
+    unit: str | None = ...,
+    parallel: bool = ...,
+) -> PrivacyResult: ...
+@overload
+def account(
     mechanism: Literal["private-selection"],
     *,
     base_epsilon: Number,

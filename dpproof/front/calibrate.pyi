@@ -311,6 +311,23 @@ def calibrate(
 ) -> Calibration: ...
 @overload
 def calibrate(
+    mechanism: Literal["gaussian-sparse-vector"],
+    *,
+    query_sigma: Number = ...,
+    queries: int,
+    positives: int = ...,
+    threshold_sigma: Number | None = ...,
+    monotone: bool = ...,
+    sensitivity: Number | None = ...,
+    query: str | None = ...,
+    adjacency: Adjacency | str | None = ...,
+    target_epsilon: Number | None = ...,
+    target_delta: Number = ...,
+    target_advantage: Number | None = ...,
+    target_tpr: tuple[Number, Number] | None = ...,
+) -> Calibration: ...
+@overload
+def calibrate(
     mechanism: Literal["private-selection"],
     *,
     base_epsilon: Number = ...,

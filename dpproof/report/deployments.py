@@ -8,26 +8,43 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
 
-from dpproof.accountant.drawing import STYLE, TIGHT
+from dpproof.accountant.drawing import STYLE
+from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.numbers.enclosures import exact
+from dpproof.deployments.carried import carried
 from dpproof.deployments.comparing import KINDS, Comparison, Word, compare_all, fairness
 from dpproof.deployments.records import bundled
 
 PICTURE = "images/deployments.svg"
-_COLOURS = {
-    Word.REPRODUCED: "#2e7d32",
-    Word.ROUNDED_DOWN: "#d98c00",
-    Word.LOOSE: TIGHT,
-    Word.CONDITIONAL: "#6a4fa3",
-    Word.INCONSISTENT: "#b3261e",
+_LOOKS = {
+    Word.REPRODUCED: ("#009e73", "o"),
+    Word.ROUNDED_DOWN: ("#d98c00", "v"),
+    Word.LOOSE: ("#0072b2", "D"),
+    Word.CONDITIONAL: ("#6a4fa3", "s"),
+    Word.INCONSISTENT: ("#b3261e", "X"),
 }
+"""The colour and the mark of each verdict. The marks differ for those who do not see the colours."""
 _MEANINGS = {
-    Word.REPRODUCED: "A usual procedure, applied to what the source states, gives the published number.",
-    Word.ROUNDED_DOWN: "The procedure gives a slightly larger number. It was rounded down.",
-    Word.LOOSE: "The published number is an upper bound. No procedure that was tried gives it.",
-    Word.CONDITIONAL: "The number is reproduced under an assumption that the source does not state.",
-    Word.INCONSISTENT: "The number is smaller than what follows from the other published numbers.",
+    Word.REPRODUCED: "A usual formula gives the published number from what the source states.",
+    Word.ROUNDED_DOWN: "The formula gives a slightly larger number. It was rounded down. A bound should be rounded up.",
+    Word.LOOSE: "The published number is a valid bound, and larger than necessary. No formula that was tried gives it.",
+    Word.CONDITIONAL: "The number follows only if something holds that the source does not state. The table says what.",
+    Word.INCONSISTENT: "The number is smaller than what follows from the other numbers of the same source.",
     Word.UNDERSPECIFIED: "The source states too little. The table says what is missing.",
 }
+
+_EPOCHS = 20
+_HOW = [
+    "## What a certified number rests on",
+    "",
+    "The column *how* of the two tables has three entries.",
+    "",
+    "- *From the mechanism's parameters*: the source states the noise and how often it was added. dpproof computes the",
+    "  number from these.",
+    "- *From the stated rho*: the source states rho. dpproof computes epsilon from it, and relies on rho.",
+    "- *From the stated parts*: the source states the parts of its number. dpproof adds them up, and relies on each.",
+    "",
+]
 
 
 def page() -> tuple[str, bytes]:
@@ -38,17 +55,19 @@ def page() -> tuple[str, bytes]:
 
 def _markdown(found: Sequence[Comparison]) -> str:
     by_id = {one.row.id: one for one in found}
-    lines = [*_beginning(found), *_stories(by_id)]
+    lines = [*_beginning(found), *_stories(by_id), *_second_look(by_id), *_HOW]
     for title, rows in (
         ("Deployments", [one for one in found if one.row.record]),
         ("Trainings", [one for one in found if not one.row.record]),
     ):
-        lines += [f"## {title}", "", "| published by | what | published | certified | how | verdict |"]
-        lines += ["|---|---|---|---|---|---|", *map(_line, rows), ""]
+        lines += [f"## {title}", "", "| what | published | certified | verdict | how |"]
+        lines += ["|---|---|---|---|---|", *map(_line, rows), ""]
     lines += [
+        *_carried(found),
         "## Row by row",
         "",
-        "Each paragraph names the most charitable reading, and what to ask the curators.",
+        "These paragraphs are for those who want to repeat a computation. Each one names the formula that gives the",
+        "published number, what it assumes, and what to ask those who published it.",
         "",
     ]
     for one in found:
@@ -66,14 +85,22 @@ def _beginning(found: Sequence[Comparison]) -> list[str]:
     lines = [
         "# Published guarantees, recomputed",
         "",
-        f"This page compares {len(found)} published privacy guarantees with certified ones. They come from the "
-        f"{records} records of the [deployments registry](https://github.com/opendp/deployments-registry-data), "
-        f"from the configurations of the 2020 Census, and from tutorials and papers. {len(done)} can be recomputed.",
-        "`dpproof check deployments` prints the same comparison. `make docs` generates this page.",
+        "Companies and statistical offices publish how well they protect the data of people. Most state a number,",
+        "epsilon. It measures how much the data of one person can change what is published. A smaller epsilon protects",
+        "better. A second number, delta, bounds the probability of results that reveal more than epsilon says. Some",
+        "state a third number, rho. It gives an epsilon for each delta.",
+        "",
+        f"This page compares {len(found)} published numbers with certified ones. They come from the {records} records",
+        "of the [deployments registry](https://github.com/opendp/deployments-registry-data), from the configurations",
+        f"of the 2020 Census, and from tutorials and papers. {len(done)} can be recomputed. The command",
+        "`dpproof check deployments` prints the same comparison.",
         "",
         "A certified number is an upper bound that was proved for the facts that the source states. If it is below the",
-        "published number, the deployment is more private than was said. A verdict compares like with like: it asks",
-        "whether the procedure of the source gives the number of the source. No verdict says that a number is wrong.",
+        "published number, people are better protected than was said. If two numbers are given, the exact value lies",
+        "between them. The facts themselves are not checked: nobody outside can see whether the noise was added.",
+        "",
+        "A verdict compares like with like. It says whether the procedure of the source gives the number of the",
+        "source. No verdict says that a number is wrong.",
         "",
         "| verdict | rows | meaning |",
         "|---|---|---|",
@@ -85,7 +112,32 @@ def _beginning(found: Sequence[Comparison]) -> list[str]:
         "",
         f"![{caption}]({PICTURE})",
         "",
-        f"{caption} Above the line, the published number is larger.",
+        f"{caption} Above the line, the published number",
+        "is larger than necessary. Below it, the published number is too small for the stated facts. Each step of an",
+        "axis multiplies by ten.",
+        "",
+    ]
+
+
+def _second_look(by_id: Mapping[str, Comparison]) -> list[str]:
+    """Return what a second computation of ten rows found."""
+    last = by_id["opacus-cifar-20"]
+    noise = exact(last.row.recompute["noise"])
+    ordered = GaussianDP.of_square(_EPOCHS / noise**2).epsilon(last.row.published["delta"]).upper
+    return [
+        "## Ten rows, computed a second time",
+        "",
+        "Ten rows were drawn at random. Somebody who had not seen this page read their sources again, and computed the",
+        "numbers with other programs. Seven rows agreed. Three stated a fact that had to be corrected.",
+        "[A note](notes/deployments_recheck.md) lists all ten.",
+        "",
+        f"One source is instructive. A tutorial of Opacus, a program library, prints {last.published} after its last",
+        "pass over the data. This number is for batches that are drawn at random. The line was printed by an earlier",
+        "version, in which a variable had the wrong name. Its training read the data in a fixed order. A reader of the",
+        "tutorial noticed this, and its authors corrected the code in February 2022. They kept the printed lines.",
+        "Random batches hide who took part in a step. In a fixed order nothing hides it, and the same noise gives",
+        f"epsilon {ordered:.1f}. For the corrected code, the printed number is a valid bound: the certified epsilon",
+        f"for the same number of steps is {last.certified}.",
         "",
     ]
 
@@ -96,9 +148,6 @@ def _stories(by_id: Mapping[str, Comparison]) -> list[str]:
     energy, training, detailed = by_id["recurve-paper"], by_id["opacus-mnist-1"], by_id["census-ddhc-a"]
     return [
         "## Five rows in plain words",
-        "",
-        "Epsilon measures how much one person's data can change what is published. A smaller epsilon protects better.",
-        "Delta bounds the probability of results that reveal more than epsilon says.",
         "",
         "### The Census rounded down, and did better than it said",
         "",
@@ -140,14 +189,46 @@ def _stories(by_id: Mapping[str, Comparison]) -> list[str]:
     ]
 
 
+def _carried(found: Sequence[Comparison]) -> list[str]:
+    """Return the section on the rows whose numbers have a certificate."""
+    rows = [(one, name, epsilon) for one in found for name, epsilon in carried(one.row).items()]
+    return [
+        "## Numbers that can be checked again",
+        "",
+        "These numbers have a certificate: a file with the claim and the plan of a computation. The kernel, a small",
+        "program that shares no code with the accountant, computes the upper bound again with rational numbers.",
+        "[The note](notes/carried_numbers.md) says what this proves, and what is taken for granted. Check one with",
+        f"`dpproof verify {rows[0][1]}`, which takes a few seconds.",
+        "",
+        "| row | certificate | computed from | epsilon at most | at delta |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {_plain(one.row.name)} | `{name}` | {_FROM[name.split('.')[1]]} "
+            f"| {float(epsilon)} | {one.row.published['delta']} |"
+            for one, name, epsilon in rows
+        ),
+        "",
+        "The conversion from rho is proved by the kernel and by Coq (`classic.zcdp_conversion`). So are the two",
+        "numbers of the redistricting data that it gives.",
+        "",
+    ]
+
+
+_CERTIFIED = ", with a [certificate](#numbers-that-can-be-checked-again)"
+_FROM = {
+    "json": "the noise of its queries",
+    "rho": "the sum of the budgets",
+    "printed-rho": "the published rho",
+}
+
+
 def _line(one: Comparison) -> str:
     cells = (
-        one.row.curator,
-        one.row.name,
+        f"{one.row.curator}: {one.row.name}",
         one.published,
         one.certified,
-        KINDS[one.found.kind],
         one.verdict,
+        f"{KINDS[one.found.kind]}{_CERTIFIED * bool(carried(one.row))}",
     )
     return f"| {' | '.join(map(_plain, cells))} |"
 
@@ -161,28 +242,31 @@ def _picture(found: Sequence[Comparison]) -> bytes:
     """Return the published numbers against the certified upper bounds, on logarithmic axes, as SVG."""
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.5, 5.5), layout="constrained")
+    with mpl.rc_context({**STYLE, "font.size": 12}):
+        figure = Figure(figsize=(5.6, 5.2), layout="constrained")
         axes = figure.add_subplot()
-        for word, colour in _COLOURS.items():
+        for word, (colour, mark) in _LOOKS.items():
             rows = [one for one in found if one.word is word]
-            for mark, kind in (("o", "epsilon"), ("s", "rho")):
+            for kind, inside in (("epsilon", colour), ("rho", "none")):
                 places = [one for one in rows if one.row.quantity == kind]
                 axes.scatter(
                     [float(one.found.best[1]) for one in places if one.found.best],
                     [float(one.row.published[kind]) for one in places],
-                    s=26,
+                    s=46,
                     marker=mark,
-                    color=colour,
+                    facecolors=inside,
+                    edgecolors=colour,
                     alpha=0.8,
-                    label=f"{word.value} ({kind})" if places else None,
+                    label=word.value + (" (rho)" if kind == "rho" else "") if places else None,
                 )
         ends = (0.08, 80.0)
         axes.plot(ends, ends, color="#777777", linewidth=1, zorder=0)
         axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
         axes.set_xlabel("certified upper bound")
         axes.set_ylabel("published number")
-        axes.legend(fontsize=8, loc="upper left")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter("{x:g}")
+        axes.legend(fontsize=11, loc="upper left")
         stream = io.BytesIO()
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     return stream.getvalue()

@@ -17,7 +17,7 @@ from dpproof.answers import coverage
 from dpproof.claim_file.schema import schema_text
 from dpproof.glossary import GLOSSARY
 from dpproof.proofs_check.registry import verify
-from dpproof.report import deployments
+from dpproof.report import deployments, sweeps
 from dpproof.report.badges import badges
 from dpproof.report.stubs import account_stub, calibrate_stub
 from dpproof.reproduction.experiments import experiments
@@ -114,6 +114,7 @@ def _plain_pages() -> dict[str, str]:
     }
     for name, experiment in experiments().items():
         made[f"experiments/{name.replace('-', '_')}.md"] = experiment.study().page(DOCS / "experiments")
+    made["sweep.md"] = sweeps.page()
     made["experiments/frontier.md"] = benchmark.page(DOCS / "experiments")
     return made
 

@@ -7,7 +7,7 @@ The exit code is 0 if every certificate is accepted, 1 if one is rejected, 2 if 
 checked against the claim in its own file. Only the registry compares this claim with the claim in the paper. A
 certificate that uses other claims names them with their hashes. Their certificates are looked up in the folder of the
 package and in the given files, and are checked first. The answer marks the claims that are assumed and have no
-certificate.
+certificate. A certificate of a number (`dpproof.proofs_check.kernel.numbers`) is checked likewise.
 """
 
 import sys
@@ -18,6 +18,7 @@ from typing import Any
 
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.certificate import check, goal_hash, load
+from dpproof.proofs_check.kernel.numbers import check_number
 
 FOLDER = Path(__file__).parent.parent / "certificates"
 NAMES = ", ".join(sorted(file.name for file in FOLDER.glob("*.jsonl")))
@@ -111,6 +112,8 @@ def _one(path: str, text: str, library: Library) -> int:
     except Rejected as error:
         print(f"{path}: unreadable: {error}")
         return 2
+    if type(certificate) is dict and "number" in certificate:
+        return _number(path, certificate)
     try:
         claim, identity = certificate["claim"], certificate["id"]
         used = library.used(certificate, (identity,))
@@ -125,6 +128,16 @@ def _one(path: str, text: str, library: Library) -> int:
     names = [name + " (assumed)" * (name in assumed) for name in sorted({*used, *assumed})]
     given = f", given {', '.join(names)}" if names else ""
     print(f"{path}: {verdict} {identity}, claim {goal_hash(claim)}{given}")
+    return 0
+
+
+def _number(path: str, certificate: object) -> int:
+    try:
+        found = check_number(certificate)
+    except Rejected as reason:
+        print(f"{path}: rejected: {reason}")
+        return 1
+    print(f"{path}: accepted {found.id}, epsilon at most {found.epsilon} at delta {found.delta}")
     return 0
 
 

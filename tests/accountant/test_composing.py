@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from dpproof import PrivacyResult, account, compose
-from dpproof.accountant.checking import CheckOutcome, certificate_from_json
+from dpproof.accountant.checking import Certificate, CheckOutcome, certificate_from_json
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.geometric import Geometric
@@ -194,3 +194,10 @@ def test_no_second_route_is_said_and_no_tick():
     assert found.words == "no second route: this answer was not checked again"
     with pytest.raises(ValueError, match="exactly one of epsilon and delta"):
         account("gaussian", sigma=2).check()
+
+
+def test_infinite_bounds_agree_but_have_no_digits():
+    found = Certificate({}, "epsilon", "0", math.inf, math.inf, "another route", math.inf, math.inf)
+    assert found.confirmed
+    assert found.digits == 0
+    assert found.words == "confirmed to be infinite by another route"

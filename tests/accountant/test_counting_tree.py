@@ -4,6 +4,7 @@ import collections
 import itertools
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from dpproof.accountant.counting.gaussian_tree import ACCOUNTANT, TreeParameters
 from dpproof.accountant.counting.sensitivity import (
     absolute_sensitivity,
     replacement_sensitivity,
+    separated_replacement,
     separated_sensitivity,
     squared_sensitivity,
 )
@@ -140,6 +142,36 @@ def test_coarse_blocks_enclose_the_finest(leaves, separation, nodes, monkeypatch
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("leaves", "most", "gap"), [(8, 3, 2), (12, 3, 3), (13, 2, 5), (16, 3, 4), (11, 2, 4)]
+)
+def test_separated_moves_by_enumeration(leaves, most, gap):
+    """All pairs of patterns, each with its distances; the nodes are summed leaf by leaf."""
+    nodes = np.array(
+        [
+            [first <= leaf < first + (1 << level) for leaf in range(leaves)]
+            for level in range(leaves.bit_length())
+            for first in range(0, leaves - (1 << level) + 1, 1 << level)
+        ],
+        dtype=int,
+    )
+    changes = [
+        nodes[:, list(pattern)].sum(axis=1)
+        for count in range(most + 1)
+        for pattern in itertools.combinations(range(leaves), count)
+        if all(b - a >= gap for a, b in itertools.pairwise(pattern))
+    ]
+    worst = max(int(((one - other) ** 2).sum()) for one in changes for other in changes)
+    low, high = separated_replacement(leaves, most, gap)
+    assert low <= worst <= high <= 1.1 * low
+
+
+def test_separated_moves_are_known_up_to_a_few_percent():
+    assert separated_replacement(16384, 10, 1638) == (302, 306)
+    assert replacement_sensitivity(16384, 10) == 2268
+    assert separated_replacement(1024, 100, 4)[1] <= 2 * separated_replacement(1024, 100, 4)[0]
+
+
 def test_large_separations_are_answered_tightly():
     low, high = separated_sensitivity(16384, 10, 1638)
     assert low <= high <= low * 1.02
@@ -150,9 +182,9 @@ def test_large_separations_are_answered_tightly():
     p = TreeParameters(
         16384, 1.0, sensitivity=1.0, participations=3, separation=1001, contributions="nonnegative"
     )
-    low, high = squared_norm(p, Adjacency.REPLACE)
-    assert low < high == replacement_sensitivity(16384, 3)
-    found = account(p, Adjacency.REPLACE)
+    assert squared_norm(p, Adjacency.REPLACE) == (124, 124)
+    assert replacement_sensitivity(16384, 3) == 232
+    found = account(replace(p, participations=10, separation=1638), Adjacency.REPLACE)
     assert found.attained.guarantee.mu.upper < found.guarantee.mu.upper
 
 

@@ -35,6 +35,9 @@ from dpproof.accountant.shuffling.printed_sums import AlikeSums, PrintedSums
 from dpproof.accountant.shuffling.view import BinomialView
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
 from dpproof.accountant.smooth_sensitivity.laplace import SmoothLaplace
+from dpproof.accountant.sparse_vector.counted_pair import CountedPair
+from dpproof.accountant.sparse_vector.gaussian import FailingCoins
+from dpproof.accountant.sparse_vector.gaussian_pair import OneEvent
 from dpproof.accountant.sparse_vector.technique import AlternatingPair, Moves
 from dpproof.accountant.theorems.group_privacy import GroupProfile
 from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal
@@ -76,6 +79,9 @@ EXAMPLES = {
     "BinomialView": BinomialView(1000, "1/2", 0, 1),
     "AlikeSums": AlikeSums(10, 50),
     "PrintedSums": PrintedSums(10, 50),
+    "FailingCoins": FailingCoins(Fraction(1, 5), Fraction(1, 10), 100, 1),
+    "OneEvent": OneEvent(Fraction(1, 5), Fraction(1, 10), 100, 2, False),
+    "CountedPair": CountedPair(Fraction(1, 10), Fraction(1, 20), 3, False, PureDP(1)),
     "AlternatingPair": AlternatingPair(
         Moves(1, 1), (Fraction(1, 10), Fraction(1, 10), Fraction(0)), 2, 1, PureDP(1)
     ),

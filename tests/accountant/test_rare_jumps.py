@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.numbers.normal import log_upper_tail
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
@@ -19,6 +20,7 @@ from dpproof.accountant.privacy_loss.jump_outlook import Outlook
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.rare_jumps import _on_two_lines, _Steps
 from dpproof.accountant.privacy_loss.saddle import Inapplicable
+from dpproof.accountant.privacy_loss.single import epsilon_by_shares
 from tests.quadrature import integral, loss_of
 from tests.rows import rows
 
@@ -271,3 +273,25 @@ def test_an_epsilon_of_0_is_certain_if_delta_is_above_the_total_variation_distan
     step = SubsampledGaussian(1.36e-7, 35.5)
     assert PrivacyLoss([[(step, 21)], [(step.reversed(), 21)]]).epsilon(4.6e-8).upper == 0
     assert PrivacyLoss([[(step, 21)], [(step.reversed(), 21)]]).epsilon(1e-12).lower > 0
+
+
+@rows(("sigma", "count"), [(0.5, 3), (4.0, 7), (100.0, 2)])
+def test_basic_composition_is_above_the_gaussian_of_all_uses(sigma, count):
+    delta = Fraction(1, 10**8)
+    shared = epsilon_by_shares([(SubsampledGaussian(1.0, sigma), count)], delta)
+    assert GaussianDP(1 / sigma).epsilon(delta / count).lower * count <= shared
+    assert GaussianDP.of_square(Fraction(count) / Fraction(sigma) ** 2).epsilon(delta).lower <= shared
+
+
+@pytest.mark.slow
+def test_a_finite_epsilon_has_a_finite_bound_where_no_grid_reaches_it():
+    """Without basic composition this upper end was infinite."""
+    step = SubsampledGaussian(1.9787285755192575e-09, 183.59512845217168)
+    found = PrivacyLoss([[(step, 7)], [(step.reversed(), 7)]]).epsilon("8.869885036518453e-146")
+    assert 0 < found.lower <= found.upper < 4 * found.lower
+
+
+@pytest.mark.slow
+def test_numbers_beyond_the_range_of_doubles_are_no_warning():
+    step = SubsampledGaussian(1e-3, 0.1)
+    assert 0 < PrivacyLoss([[(step, 10**9)], [(step.reversed(), 10**9)]]).epsilon("1e-300").upper < math.inf

@@ -1,5 +1,6 @@
 """Sparse vector: the exact epsilon against numerical integration, from both sides, and known-bad controls."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -11,11 +12,13 @@ from hypothesis import strategies as st
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.calibration import calibrate_noise
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.pairs.coins_until_heads import CoinsUntilHeads
 from dpproof.accountant.pairs.fixed_size import FixedSize
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.subsampled import Subsampled
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.sparse_vector.counted_pair import Counted, CountedPair
 from dpproof.accountant.sparse_vector.technique import (
     ACCOUNTANT,
     SparseVectorParameters,
@@ -90,7 +93,7 @@ def test_the_worst_pair_by_integration(monotone, positives):
     second = [1.0] * queries + [0.0 if monotone else -1.0] * positives
     answers = [False] * queries + [True] * positives
     p, q = (chance(stream, answers, 1.5, 2.0) for stream in (first, second))
-    pair = account(parameters).attained.guarantee
+    pair = account(parameters).attained.guarantee.cases[0]
     p_low, q_high = pair._chances()[6]
     assert p >= float(p_low.mid()) * (1 - 1e-8)
     assert q <= float(q_high.mid()) * (1 + 1e-8)
@@ -155,6 +158,50 @@ def test_calibration_finds_the_best_split(positives, monotone):
         assert best <= ((1 / share) ** 2 + (paid / (1 - share)) ** 2) * (1 + 1e-9)
     exactly = 1 / (1 + paid ** (2 / 3))
     assert math.isclose(1 / meets.threshold, exactly, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("moves", [(1, -1), (1, 0), (0, -1)])
+def test_counted_answers_have_the_probabilities_of_their_pair(moves):
+    """Every record of answers of one early query and three later ones, by quadrature, against the binomial tail."""
+    mpmath.mp.dps = 15
+    pair = CountedPair(Fraction(2, 3), Fraction(1, 2), positives=2, monotone=False, above=PureDP(9))
+    event = Counted(below=1, rest=3, above=2, early=0.25, late=-0.75, moves=moves)
+    low, high = pair.chances(event)
+    late = [answers for answers in itertools.product((False, True), repeat=3) if sum(answers) >= 2]
+    for bound, (up, down), side in ((low, (0, 0), 1), (high, moves, -1)):
+        queries = [event.early + up, *[event.late + down] * 3]
+        truth = float(sum(chance(queries, [False, *answers], 1.5, 2.0) for answers in late))
+        assert float(bound) == pytest.approx(truth, rel=1e-8)
+        assert side * float(bound) <= side * truth + 1e-8 * truth
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+def test_low_queries_in_turn_are_randomised_response(monotone):
+    """The kind of the first answer above, in an endless row of two kinds in turn, by quadrature over the threshold."""
+    scale, threshold, low = 4.0, 3.0, 60.0
+    z = np.linspace(-60, 60, 24_001)
+    weights = np.exp(-np.abs(z) / threshold) / (2 * threshold) * (z[1] - z[0])
+
+    def first_kind(moves):
+        one, two = (np.exp(np.minimum(move - low - z, 0) / scale) / 2 for move in moves)
+        return float(weights @ (one / (one + (1 - one) * two)))
+
+    ends = first_kind((0, 0)), first_kind((1, 0 if monotone else -1))
+    odds = [chance / (1 - chance) for chance in ends]
+    assert odds[0] == pytest.approx(1, abs=1e-3)
+    assert math.log(odds[1] / odds[0]) == pytest.approx((1 if monotone else 2) / scale, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("positives", "monotone", "share"), [(10, False, 0.45), (10, True, 0.45), (1000, True, 0.3)]
+)
+def test_many_answers_have_a_lower_end_at_small_delta(positives, monotone, share):
+    found = account(SparseVectorParameters(100.0 * math.sqrt(positives), positives, monotone=monotone))
+    ends = found.attained.guarantee.epsilon("1e-6").lower, found.guarantee.epsilon("1e-6").upper
+    assert share * ends[1] < ends[0] <= ends[1]
+    redrawn = account(SparseVectorParameters(10.0, positives, monotone=monotone, redraw=True))
+    delta = redrawn.guarantee.delta("0.5")
+    assert 0 < redrawn.attained.guarantee.delta("0.5").lower <= delta.upper
 
 
 def coins_until(heads, epsilon, tails):

@@ -261,12 +261,12 @@ def test_a_claim_file_and_its_report_show_them(run, tmp_path):
 @pytest.mark.slow
 @pytest.mark.usefixtures("assuming")
 def test_audits_by_name_show_what_the_claimed_epsilon_rests_on(run):
-    """Under replace DP-SGD's loss is composed on a grid; the Gaussian's is a closed form in ball arithmetic."""
-    flags = ("--sampling-rate", 0.1, "--noise-multiplier", 1.25, "--steps", 3, "--adjacency", "replace")
-    ran = run("audit", "dp-sgd", *flags, "--budget", 2000, "--json")
+    """Several Laplace losses are composed on a grid; the Gaussian's is a closed form in ball arithmetic."""
+    flags = ("--scale", 5.25, "--compositions", 3, "--delta", "1e-3")
+    ran = run("audit", "laplace", *flags, "--budget", 2000, "--json")
     ids = [entry["id"] for entry in ran.json["arithmetic_assumptions"]]
     assert ids == ["elementary-4ulp"]
-    shown = run("audit", "dp-sgd", *flags, "--budget", 2000).out
+    shown = run("audit", "laplace", *flags, "--budget", 2000).out
     assert "claimed epsilon: arithmetic, assumed and not proved: elementary functions" in shown
     ran = run("audit", "gaussian", "--sigma", 5, "--budget", 2000, "--json")
     assert ran.json["arithmetic_assumptions"] == []

@@ -336,3 +336,12 @@ def test_constants_satisfy_the_hypotheses_about_random_variables():
     impossible = make_goal({}, "0 >= E(x)", "0 >= E(x)", random={"x": "[1, 2]"})
     possible = make_goal({}, "0 >= E(x)", "0 >= E(x)", random={"x": "[-1, 2]"})
     assert [satisfiable(Obligation("o", claim, "n")) for claim in (impossible, possible)] == [False, True]
+
+
+def test_the_command_says_what_the_number_rests_on(run):
+    ran = run("verify", "census-pl94-persons.rho.json")
+    assert ran.code == 0
+    assert "Epsilon is at most 17.1436 at delta 1e-10." in ran.out
+    assert "rests on classic.zcdp_conversion (PROVED)" in ran.out
+    assert run("verify", "no-such.json").code == 2
+    assert run("verify", "census-pl94-persons.rho.json", "rlsvi").code == 2

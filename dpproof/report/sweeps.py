@@ -1,0 +1,116 @@
+"""The page on sweeps of packages, made from the recorded sweeps.
+
+``python -m dpproof.report.pages`` writes it to ``docs/sweep.md`` with the other generated pages.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.sweep.coverage import answer_on
+from dpproof.audits.sweep.record import VIOLATIONS, Record, recorded
+from dpproof.audits.sweep.table import Meaning, Package, known_packages, package_named
+
+HEAD = """# Sweeps of packages
+
+`dpproof audit sweep PACKAGE` audits the private mechanisms of an installed package. The documentation of a package
+rarely names a neighbouring relation. So each mechanism on data sets is audited under every relation that the
+documentation could mean. A noise primitive has inputs that differ by its sensitivity ("by-sensitivity").
+
+This page is generated from recorded sweeps. `dpproof audit sweep PACKAGE --replay` runs every recorded violation again
+from its witness: the same inputs, the same seed, the same samples. `python -m dpproof.report.pages` writes this page.
+
+- **One error probability covers a whole sweep.** Each claim has an equal share. Half of it is for the audit of the
+  claim, and half for the audits that try smaller data sets.
+- **A violation** is false with at most this probability. A bound "epsilon at least" holds with the same confidence.
+- **Recorded** says where two runs with the same noise differ, with the file and the line in the package, if the
+  package's noise can be recorded. It explains a violation and is no proof of one.
+- **A violation through floating-point bits only** disappears in real arithmetic.
+- **Consistent and inconclusive are no proofs of privacy.** The last column says what the audit would have found, or why
+  this is not known.
+- **Status.** *Known*: the package's tracker has it. *New*: a search in a stored copy of the tracker found nothing. *By
+  design*: the mechanism keeps its claim under the other relation, and its documentation excludes neither. *Float only*:
+  only bits show it. The drafts of reports in `docs/sweep/` have the details. Nothing was sent to anybody.
+
+Samples include the search among the inputs and the audits of smaller data sets. They do not include the samples that
+measure the power. Seconds are processor seconds of everything.
+"""
+COLUMNS = "| mechanism | relation | claim | verdict | epsilon at least | samples | seconds | what it means |"
+
+
+def page() -> str:
+    """Return the page as Markdown."""
+    parts = [HEAD]
+    for name in known_packages():
+        try:
+            parts += _package(recorded(name))
+        except ValueError:  # no sweep of this package is recorded
+            continue
+    return "\n".join(parts)
+
+
+def _package(record: Record) -> Iterator[str]:
+    about, table = record.about, package_named(record.about["package"])
+    beside = ", ".join(f"{name} {version}" for name, version in about["beside"].items())
+    yield f"## {about['package']} {about['version']}\n"
+    yield "\n".join(f"- {sentence}" for sentence in answer_on(record))
+    seconds = sum(row["seconds"] for row in record.rows.values())
+    yield f"- The sweep took {seconds / 60:.1f} processor minutes. Seed {about['seed']}."
+    yield f"- {table.says}"
+    yield f"- Python {about['python']}, {beside}. Files of the package: `{about['files']}`."
+    for what, why in table.omitted.items():
+        yield f"- Not audited: {what} ({why})."
+    yield f"\n{COLUMNS}\n|---|---|---|---|---|---|---|---|"
+    yield from (_row(row, table) for row in record.rows.values())
+    yield ""
+
+
+def _row(row: Mapping[str, Any], table: Package) -> str:
+    claim = f"{row['epsilon']:g}" + (f", delta {row['delta']:g}" if row["delta"] else "")
+    lower = f"{row['epsilon_lower']:.2f}" if row["verdict"] in VIOLATIONS else ""
+    cells = [
+        row["mechanism"],
+        row["relation"],
+        claim,
+        row["verdict"],
+        lower,
+        f"{row['samples']:,}",
+        f"{row['seconds']:g}",
+    ]
+    return f"| {' | '.join([*cells, _meaning(row, table)])} |"
+
+
+def _meaning(row: Mapping[str, Any], table: Package) -> str:
+    if row["verdict"] not in VIOLATIONS:
+        return row.get("error") or row["weakness"] or _seen(row["power"])
+    meaning = meaning_of(row, table)
+    pair = f"Inputs: `{row['pair']}`." + (f" Recorded: {row['where']}" if "where" in row else "")
+    if meaning is None:
+        return pair
+    exact = "" if meaning.exact is None else f" Computed exactly: {_exactly(meaning.exact)}."
+    draft = f" Draft, section {meaning.draft}." if meaning.draft else ""
+    return f"**{meaning.status}.** {meaning.text}{exact} {pair}{draft}"
+
+
+def meaning_of(row: Mapping[str, Any], table: Package) -> Meaning | None:
+    """Return what people found out about a violation; None if nobody has written it down."""
+    known = table.meanings.get((row["mechanism"], Adjacency.of(row["relation"])))
+    bits = table.bits if row["verdict"] == Finding.FLOATING_POINT.value else None
+    return known or bits
+
+
+def _exactly(epsilon: float) -> str:
+    return (
+        "no finite epsilon holds"
+        if epsilon == math.inf
+        else f"the least epsilon of these inputs is {epsilon:.3g}"
+    )
+
+
+def _seen(power: Mapping[str, Any]) -> str:
+    classes = ", ".join(power)
+    return f"Twice the claim would have been found in: {classes}."
