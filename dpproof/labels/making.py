@@ -141,7 +141,7 @@ def label_of_claim(ledger: ClaimLedger, source: str, asked: Asked) -> Label:
         standing = Standing.BROKEN
     elif ledger.verdict is Outcome.NOT_CERTIFIED and standing.exit_code == 0:
         standing = Standing.NOT_KEPT
-    checks = (f"dpproof check {source.split(' ')[0]}", *made.checks)
+    checks = (f"dpproof check {source.partition(' (SHA-256')[0]}", *made.checks)
     return replace(
         made, title=f"{claim.name}: {made.title}", standing=standing, promise=promise, checks=checks
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from importlib.resources import files as resources
 
@@ -151,5 +151,19 @@ def _svg_row(row: Row) -> Iterator[tuple[str, str, str]]:
     )
 
 
-FORMS = {".txt": as_text, ".html": as_html, ".svg": as_svg, ".yaml": as_yaml}
+def _printable(form: Callable[[Label], str]) -> Callable[[Label], str]:
+    """Return a form without control characters, which a file could send to the terminal or into a drawing."""
+
+    def shown(label: Label) -> str:
+        return "".join(
+            one if one.isprintable() or one == "\n" else "\N{REPLACEMENT CHARACTER}" for one in form(label)
+        )
+
+    return shown
+
+
+FORMS = {
+    ending: _printable(form)
+    for ending, form in ((".txt", as_text), (".html", as_html), (".svg", as_svg), (".yaml", as_yaml))
+}
 """The forms of a card by the ending of a file."""

@@ -292,6 +292,14 @@ def test_all_forms_show_the_same_rows_and_escape_text(quick):
     assert data["numbers"]["gaussian"]["mu"] == {"lower": 0.5, "upper": 0.75}
 
 
+def test_control_characters_of_a_file_reach_no_form():
+    card = Label("red \x1b[31m\x00", "y", Standing.CLAIMED)
+    assert all("\x1b" not in form(card) and "\x00" not in form(card) for form in FORMS.values())
+    assert all(
+        "red \N{REPLACEMENT CHARACTER}[31m" in FORMS[ending](card) for ending in (".txt", ".html", ".svg")
+    )
+
+
 def test_no_line_of_the_drawing_leaves_the_card(quick):
     """A letter is at most 0.62 of the size of the font wide on average, in the widest of the fonts that are named."""
     label = label_of_result(account("gaussian", sigma=2), "", FEW)
