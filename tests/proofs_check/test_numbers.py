@@ -207,6 +207,12 @@ def test_the_redistricting_data_have_a_certificate_that_no_smaller_epsilon_and_n
     assert "differs from the published facts" in check_certificate(path).refusal
 
 
+@pytest.mark.slow
+@rows("name", ["census-dhc-persons.json", "census-dhc-units.json"])
+def test_the_other_compositions_are_about_their_deployments(name):
+    assert check_certificate(folder() / name).row.id == name.removesuffix(".json")
+
+
 def test_the_kernel_checks_a_number_without_the_rest(tmp_path, capsys):
     path = tmp_path / "one.json"
     path.write_text(json.dumps(read("census-pl94-persons.rho.json")), encoding="utf-8")
