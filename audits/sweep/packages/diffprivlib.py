@@ -306,7 +306,8 @@ def _primitives() -> list[type]:
 TABLE = Package(
     "diffprivlib",
     (*MECHANISMS, *TOOLS, *MODELS),
-    "The documentation of the tools and models names no neighbouring relation.",
+    "The documentation of the tools and models names no neighbouring relation. The audits pass a seeded random_state, "
+    "so that violations replay. By default the package uses the generator of the system.",
     {
         "mechanisms.DPMechanism, DPMachine, TruncationAndFoldingMixin": "base classes",
         "mechanisms.transforms": "wrappers that convert the type of a value",
