@@ -9,8 +9,10 @@ import copy
 import inspect
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
@@ -21,9 +23,11 @@ from dpproof.audits.paired.charging import Charge, charges, composed
 from dpproof.audits.paired.finding import Compared, Seen
 from dpproof.audits.paired.libraries import library_replacements
 from dpproof.audits.paired.noisy import resolved
-from dpproof.audits.paired.sources import generator_of, replaced, replacements
+from dpproof.audits.paired.sources import generator_of, holders, replaced, replacements
 from dpproof.audits.paired.trace import COINS, DivergedError, Family, Trace, first_difference, same
 
+Known = Mapping[int, Sequence[tuple[Any, str]]]
+"""For each primitive, the modules and the names under which modules of users hold it."""
 MEASURED = ("sensitivity", "declared sensitivity")
 """Observations that random answers in the same run do not make doubtful."""
 CLOSE = 1 + 1e-9
@@ -71,13 +75,15 @@ def compare_runs(
         raise ValueError(
             f"claim (epsilon {epsilon}, delta {delta}) must have a finite epsilon of at least 0 and a delta in [0, 1)"
         )
-    recorded = _run(mechanism, first, None)
-    again = _run(mechanism, first, recorded.trace)
-    other = _run(mechanism, second, recorded.trace)
+    _import_all(mechanism, first)
+    known = holders(_primitives(Trace()))
+    recorded = _run(mechanism, first, None, known)
+    again = _run(mechanism, first, recorded.trace, known)
+    other = _run(mechanism, second, recorded.trace, known)
     doubts = list(_doubts(recorded, again))
     paid = charges(recorded.trace, other.trace)
     if other.diverged is None and not recorded.raised and not other.raised:
-        _mark_visible(mechanism, first, recorded, paid)
+        _mark_visible(partial(_run, mechanism, first, known=known), recorded, paid)
     doubts += [
         Seen("library", "The loss of this mechanism on these inputs is not known.", one.place, sure=False)
         for one in paid
@@ -97,6 +103,16 @@ def compare_runs(
     )
 
 
+def _primitives(trace: Trace) -> list[tuple[Any, str, Any]]:
+    return [*replacements(trace), *library_replacements(trace)]
+
+
+def _import_all(mechanism: Callable[..., Any], data: object) -> None:
+    """Run the mechanism once, so that no module that it imports keeps a replaced primitive."""
+    with suppress(Exception):
+        _called(mechanism, copy.deepcopy(data), np.random.default_rng)
+
+
 def _counted(trace: Trace) -> Mapping[str, int]:
     names = [draw.name for draw in trace.draws]
     return {name: names.count(name) for name in dict.fromkeys(names)}
@@ -106,23 +122,24 @@ def _run(
     mechanism: Callable[..., Any],
     data: object,
     before: Trace | None,
-    nudge: tuple[int, int, float] | None = None,
+    known: Known,
 ) -> _Run:
     """Run the mechanism once under record, or under replay of ``before``."""
     trace = Trace(before)
     found = _Run(trace)
     given = copy.deepcopy(data)
     watch = _Last(getattr(inspect.unwrap(mechanism), "__code__", None))
-    with replaced([*replacements(trace), *library_replacements(trace)]):
+    earlier = sys.getprofile()
+    with replaced(_primitives(trace), known):
         sys.setprofile(watch)
         try:
-            found.output = resolved(_called(mechanism, given, trace))
+            found.output = resolved(_called(mechanism, given, partial(generator_of, trace)))
         except DivergedError as error:
             found.diverged = error
         except Exception as error:  # an exception is an output, too
             found.raised = f"{type(error).__name__}: {error}"
         finally:
-            sys.setprofile(None)
+            sys.setprofile(earlier)
     found.place = watch.place
     return found
 
@@ -139,15 +156,15 @@ class _Last:
             self.place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def _called(mechanism: Callable[..., Any], data: object, trace: Trace) -> Any:
+def _called(mechanism: Callable[..., Any], data: object, generator: Callable[[], np.random.Generator]) -> Any:
     needed = [
         one
         for one in inspect.signature(mechanism).parameters.values()
         if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
     ]
     more: dict[int, Callable[[], tuple[Any, ...]]] = {
-        2: lambda: (generator_of(trace),),
-        3: lambda: (1, generator_of(trace)),
+        2: lambda: (generator(),),
+        3: lambda: (1, generator()),
     }
     return mechanism(data, *more.get(len(needed), tuple)())
 
@@ -228,7 +245,7 @@ def _numbers(output: Any) -> int:
     return int(np.size(output))
 
 
-def _mark_visible(mechanism: Callable[..., Any], data: object, recorded: _Run, paid: list[Charge]) -> None:
+def _mark_visible(run: Callable[[Trace], _Run], recorded: _Run, paid: list[Charge]) -> None:
     """Find out for each release with a loss whether the output moves with it, one to one at five points."""
     for one in [one for one in paid if one.weight and one.ids]:
         old = recorded.trace.draws[one.at]
@@ -241,7 +258,7 @@ def _mark_visible(mechanism: Callable[..., Any], data: object, recorded: _Run, p
             moved = copy.copy(old)
             moved.released = {**old.released, place: old.released[place] + step * factor}
             nudged.draws[one.at] = moved
-            run = _run(mechanism, data, nudged)
-            outs.append(("failed", step) if run.diverged or run.raised else run.output)
+            found = run(nudged)
+            outs.append(("failed", step) if found.diverged or found.raised else found.output)
         pairs = [(a, b) for at, a in enumerate(outs) for b in outs[at + 1 :]]
         one.visible = all(not same(a, b) for a, b in pairs)

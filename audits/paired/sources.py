@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import secrets
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ RANDOM_OTHER = (
     "choice", "choices", "sample", "shuffle", "randint", "randrange", "getrandbits", "expovariate", "betavariate",
     "gammavariate", "triangular", "randbytes", "paretovariate", "vonmisesvariate", "weibullvariate", "lognormvariate",
 )  # fmt: skip
+UNTOUCHED = ("numpy", "random", "secrets", "dpproof", "scipy", "tempfile")
+"""Packages whose own imports of primitives stay as they are."""
 ORIGINAL = np.random.Generator
 
 
@@ -184,29 +187,33 @@ def _repeated(source: Source, name: str, draw: Callable[..., Any]) -> Callable[.
 
 
 @contextmanager
-def replaced(found: list[tuple[Any, str, Any]]) -> Iterator[None]:
-    """Within this context, primitives are replaced, also where modules imported them by name."""
+def replaced(
+    found: Sequence[tuple[Any, str, Any]], known: Mapping[int, Sequence[tuple[Any, str]]]
+) -> Iterator[None]:
+    """Within this context, primitives are replaced, also where modules imported them by name (``known``)."""
     undo: list[tuple[Any, str, Any]] = []
     try:
         for place, name, new in found:
             old = getattr(place, name)
-            for holder in (place, *_importers(place, old)):
-                for alias in [key for key, value in vars(holder).items() if value is old] or [name]:
-                    undo.append((holder, alias, old))
-                    setattr(holder, alias, new)
+            for holder, alias in {
+                (id(h), a): (h, a) for h, a in ((place, name), *known.get(id(old), ()))
+            }.values():
+                undo.append((holder, alias, old))
+                setattr(holder, alias, new)
         yield
     finally:
         for holder, alias, old in reversed(undo):
             setattr(holder, alias, old)
 
 
-def _importers(place: Any, old: Any) -> list[Any]:
-    """Return the modules of users that imported a primitive by its name."""
-    names = {getattr(old, "__name__", "")}
-    return [
-        module
-        for name, module in list(sys.modules.items())
-        if module is not place
-        and name.split(".")[0] not in ("numpy", "random", "secrets", "dpproof", "scipy", "tempfile")
-        and any(getattr(module, "__dict__", {}).get(one) is old for one in names)
-    ]
+def holders(found: Sequence[tuple[Any, str, Any]]) -> dict[int, list[tuple[Any, str]]]:
+    """Return for each primitive the modules and the names under which modules of users hold it."""
+    wanted = {id(getattr(place, name)) for place, name, _ in found}
+    held: dict[int, list[tuple[Any, str]]] = {}
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] in UNTOUCHED or not isinstance(module, ModuleType):
+            continue
+        for alias, value in list(vars(module).items()):
+            if id(value) in wanted:
+                held.setdefault(id(value), []).append((module, alias))
+    return held

@@ -147,7 +147,9 @@ def replaced_record(data):
     return noise.laplace(np.histogram(data, bins=(0, 0.5, 1))[0].astype(float), 1, 1)
 
 
-@fault("Laplace noise for the L2 sensitivity of a vector", "noise.laplace", (np.ones((3, 4)), np.ones((2, 4))))
+@fault(
+    "Laplace noise for the L2 sensitivity of a vector", "noise.laplace", (np.ones((3, 4)), np.ones((2, 4)))
+)
 def wrong_norm(data):
     return noise.laplace(data.sum(axis=0), 2, 1)
 
@@ -162,7 +164,9 @@ def not_a_number(data):
     return noise.laplace(np.clip(data, 0, 1).sum(), 1, 1)
 
 
-@fault("a sum of squares has the sensitivity of a sum", "noise.laplace", (np.array([1.0, 4.0]), np.array([1.0])))
+@fault(
+    "a sum of squares has the sensitivity of a sum", "noise.laplace", (np.array([1.0, 4.0]), np.array([1.0]))
+)
 def squares(data):
     return noise.laplace((np.clip(data, 0, 4) ** 2).sum(), 4, 1)
 

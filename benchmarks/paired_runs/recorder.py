@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import importlib.util
 import io
 from contextlib import redirect_stdout
 from typing import Any
@@ -26,11 +27,7 @@ def _library() -> Any:
 
 def installed() -> bool:
     """Return whether dp-recorder can be imported."""
-    try:
-        _library()
-    except ImportError:
-        return False
-    return True
+    return importlib.util.find_spec("dp_recorder") is not None
 
 
 def _distance(order: int) -> Any:
@@ -95,4 +92,8 @@ def _estimated(auditor: Any, case: Case) -> str:
         found = float(auditor.get_overall_current_guarantee(delta=max(case.delta, 1e-5)))
     except Exception as error:
         return f"nothing; estimate raised {type(error).__name__}"
-    return f"found (estimate {found:.2f})" if found > case.epsilon + ROUNDED else f"nothing (estimate {found:.2f})"
+    return (
+        f"found (estimate {found:.2f})"
+        if found > case.epsilon + ROUNDED
+        else f"nothing (estimate {found:.2f})"
+    )
