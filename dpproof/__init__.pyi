@@ -81,6 +81,8 @@ from dpproof.audits.engine.sampling.commands import command as command
 from dpproof.audits.engine.worst_pair import EachOf as EachOf
 from dpproof.audits.engine.worst_pair import WorstOf as WorstOf
 from dpproof.audits.front import audit as audit
+from dpproof.audits.paired.comparing import compare_runs as compare_runs
+from dpproof.audits.paired.finding import Compared as Compared
 from dpproof.audits.plan import AuditPlan as AuditPlan
 from dpproof.audits.recording.evidence import Evidence as Evidence
 from dpproof.audits.recording.replaying import replay as replay

@@ -10,7 +10,7 @@ import hashlib
 import math
 import os
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.sampling.callables import Auditable, as_mechanism_with
 from dpproof.audits.front import MISSING
+from dpproof.audits.paired.comparing import compare_runs
+from dpproof.audits.paired.finding import Answer, Compared
 from dpproof.audits.plan import BUDGET, Asked
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.targets.call import audit
@@ -231,6 +233,29 @@ class Privacy:
             inputs = self._paired(first, second) if data is MISSING else self._extremes(data, first, bounds)
             found = self._audited(mechanism, inputs, options)
         self._judge(found)
+        return found
+
+    def compare(self, mechanism: Callable[..., Any], first: object, second: object) -> Compared:
+        """Run a mechanism on two neighbours with the same noise and return what differs besides the noise.
+
+        A difference fails the test, and so does an undecided comparison of a strict marker. See
+        `dpproof.compare_runs`. The promise must be an epsilon, with or without delta.
+        """
+        self.checks += 1
+        with errors_as_failures():
+            if "epsilon" not in self.claim.promise:
+                raise ValueError(f"promise ({self._promised()}) must be an epsilon, which compare needs")
+            self._paired(first, second)
+            found = compare_runs(
+                mechanism,
+                first,
+                second,
+                epsilon=float(self.claim.promise["epsilon"]),
+                delta=float(self.claim.delta),
+            )
+        self._note(f"{found.answer.value}, {sum(found.draws.values())} draws")
+        if found.answer is Answer.DIFFERENCE or (self.strict and found.answer is Answer.UNDECIDED):
+            pytest.fail(f"privacy: {found}", pytrace=False)
         return found
 
     def _audited(

@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def privacy(request: pytest.FixtureRequest) -> Privacy:
-    """Provide an object with the methods `audit` and `certify`. They check code against the marker's promise."""
+    """Provide an object with the methods `audit`, `compare` and `certify`. They check code against the marker's promise."""
     from dpproof.privacy_tests import privacy_of
 
     held = request.node.stash[HELD] = privacy_of(request, request.config.stash[USERS])
@@ -72,7 +72,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     yield
     held = item.stash.get(HELD, None)
     if item.get_closest_marker("privacy") is not None and not (held and held.checks):
-        pytest.fail("privacy: The test checks nothing. Call privacy.audit or privacy.certify.", False)
+        hint = "Call privacy.audit, privacy.compare or privacy.certify."
+        pytest.fail(f"privacy: The test checks nothing. {hint}", False)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,0 +1,121 @@
+"""The mechanisms of OpenDP, diffprivlib and Opacus, replaced while a mechanism is recorded or replayed.
+
+Only libraries that are already imported are touched. A mechanism of a library is one draw. Its own noise is not
+followed. dpproof takes its law on trust, and compares its input and its parameters.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dpproof.audits.paired.noisy import resolved
+from dpproof.audits.paired.trace import Draw, Family, Trace, here
+
+
+def declared(
+    trace: Trace,
+    made: Draw,
+    value: Any,
+    run: Callable[[], Any],
+    put: Callable[[Any], Any] = lambda found: found,
+) -> Any:
+    """Return the answer of a library's mechanism: a new one, or in a replay the recorded one."""
+    made.scores = resolved(value)
+    old = trace.draw(made)
+    if old is not None:
+        made.picked = old.picked
+        return put(old.picked)
+    trace.inside = True
+    try:
+        made.picked = run()
+    finally:
+        trace.inside = False
+    return made.picked
+
+
+def library_replacements(trace: Trace) -> Iterator[tuple[Any, str, Any]]:
+    """Generate the object, the name and the replacement of each mechanism of an imported library."""
+    for name, found in (
+        ("opendp.mod", _opendp),
+        ("diffprivlib.mechanisms", _diffprivlib),
+        ("opacus", _opacus),
+    ):
+        if name in sys.modules:
+            yield from found(trace, sys.modules[name])
+
+
+def _opendp(trace: Trace, module: Any) -> Iterator[tuple[Any, str, Any]]:
+    original = module.Measurement.__call__
+
+    def call(self: Any, arg: Any) -> Any:
+        if trace.inside:
+            return original(self, arg)
+        made = Draw(
+            Family.DECLARED, "OpenDP measurement", (str(self.input_metric), str(self.output_measure)), here()
+        )
+        made.priced = lambda change: _mapped(self, change)
+        return declared(trace, made, arg, lambda: original(self, arg))
+
+    yield module.Measurement, "__call__", call
+    yield module.Measurement, "invoke", call
+
+
+def _mapped(measurement: Any, change: float) -> float | None:
+    """Return the epsilon that OpenDP states for inputs at a measured distance; None if it states none."""
+    if str(measurement.output_measure) != "MaxDivergence" or "Distance" not in str(measurement.input_metric):
+        return None
+    try:
+        return float(measurement.map(change))
+    except Exception:  # a distance of another type, or NaN
+        return None
+
+
+def _diffprivlib(trace: Trace, module: Any) -> Iterator[tuple[Any, str, Any]]:
+    kinds = {one for one in vars(module).values() if isinstance(one, type) and "randomise" in vars(one)}
+    for kind in sorted(kinds, key=lambda one: one.__name__):
+        yield kind, "randomise", _randomise(trace, kind.__name__, kind.randomise)  # type: ignore[attr-defined]
+
+
+def _randomise(trace: Trace, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    def randomise(self: Any, value: Any = None) -> Any:
+        args = () if value is None else (value,)
+        if trace.inside:
+            return original(self, *args)
+        sensitivity = getattr(self, "sensitivity", None)
+        fixed = (self.epsilon, self.delta, sensitivity)
+        made = Draw(Family.DECLARED, f"diffprivlib {name}", fixed, here())
+        made.priced = lambda change: None if self.delta else float(self.epsilon)
+        made.declared = None if sensitivity is None else float(sensitivity)
+        about = getattr(self, "utility", None) if value is None else value
+        return declared(trace, made, about, lambda: original(self, *args))
+
+    return randomise
+
+
+def _opacus(trace: Trace, module: Any) -> Iterator[tuple[Any, str, Any]]:
+    kind = module.optimizers.DPOptimizer
+    original = kind.add_noise
+
+    def add_noise(self: Any) -> None:
+        if trace.inside:
+            return original(self)
+        fixed = (self.noise_multiplier, self.max_grad_norm, self.expected_batch_size, self.loss_reduction)
+        made = Draw(Family.DECLARED, "Opacus noise", fixed, here(), declared=float(self.max_grad_norm))
+        summed = np.concatenate([one.summed_grad.detach().numpy().ravel() for one in self.params])
+
+        def run() -> list[Any]:
+            original(self)
+            return [one.grad.detach().clone() for one in self.params]
+
+        def put(found: list[Any]) -> None:
+            for one, grad in zip(self.params, found, strict=True):
+                one.grad = grad.clone()
+
+        declared(trace, made, summed, run, put)
+        return None
+
+    yield kind, "add_noise", add_noise

@@ -1,0 +1,1 @@
+"""Faults and sound mechanisms for `dpproof.compare_runs`, and a table of the answers beside dp-recorder's."""
