@@ -137,7 +137,8 @@ def numpy_normal(sigma: float) -> FloatCode:
     def release(value: float, words: Words) -> Floating:
         r, rest = words & ((1 << _PRODUCT_BITS) - 1), words >> _PRODUCT_BITS
         size = sigma * (r * table[rest >> 1])
-        return value + np.where(rest & 1, -size, size)
+        outputs: Floating = value + np.where(rest & 1, -size, size)
+        return outputs
 
     places = range(0, 512 << _PRODUCT_BITS, 1 << _PRODUCT_BITS)
     drawn = tuple((one + 1, one + _fast(one >> (_PRODUCT_BITS + 1))) for one in places[4:])
