@@ -109,7 +109,14 @@ def test_a_primitive_is_not_refuted_and_its_witness_replays(name, relation):
     assert replay(found.witness()) == found
 
 
-DISCRETE = ("binomial", "shuffled-count", "shuffled-batch", "sparse-vector", "gaussian-sparse-vector", "thompson")
+DISCRETE = (
+    "binomial",
+    "shuffled-count",
+    "shuffled-batch",
+    "sparse-vector",
+    "gaussian-sparse-vector",
+    "thompson",
+)
 """Mechanisms of which a quarter of the noise needs other sizes, or more samples."""
 NOISE = {name: accountant_for(name).noise for name in sampled() if name not in DISCRETE}
 
