@@ -110,7 +110,7 @@ class Bracket:
             f"epsilon at delta {self.delta:g} is at most {rounded(self.claimed, up=True, digits=5)} (certified)",
             f"epsilon is at least {rounded(self.lower, up=False, digits=5)} "
             f"(measured, confidence {sure}, {self.samples:,} samples)",
-            f"  with so many samples the best test of one event shows {self.limit:.4g} or more in about half of its runs",
+            f"  with so many samples the best test of one event shows about {self.limit:.4g} in half of its runs",
         ]
         if self.given_family is not None:
             lines.append(
@@ -255,9 +255,9 @@ class _Plan:
         return int((first > threshold).sum() + (second > threshold).sum())
 
     def after(self, first: Floats, second: Floats) -> _Plan:
-        """Return the plan for the other scores. If these contradict the claimed law, its thresholds are their quantiles.
+        """Return the plan for the other scores.
 
-        The shares of these scores above the thresholds then stand for the probabilities.
+        If these scores contradict the claimed law, the thresholds are their quantiles. The shares above the thresholds then stand for the probabilities.
         """
         n = len(first)
         for threshold, p, _ in self.choices:
