@@ -257,7 +257,8 @@ class _Plan:
     def after(self, first: Floats, second: Floats) -> _Plan:
         """Return the plan for the other scores.
 
-        If these scores contradict the claimed law, the thresholds are their quantiles. The shares above the thresholds then stand for the probabilities.
+        If these scores contradict the claimed law, the thresholds are their quantiles. The shares of these scores above
+        the thresholds then stand for the probabilities.
         """
         n = len(first)
         for threshold, p, _ in self.choices:
