@@ -129,7 +129,7 @@ def numpy_normal(sigma: float) -> FloatCode:
     3.654 sigma instead (Marsaglia & Tsang 2000). Word w is r + 2^52 (2 branch + sign).
 
     >>> code = numpy_normal(2.0)
-    >>> code.release(0.0, code.at([2**51])).tolist() == [_table()[2] * 2.0**52]
+    >>> code.release(0.0, code.at([2**51 - 1])).tolist() == [_table()[2] * 2.0**52]
     True
     """
     table = np.array(_table())
