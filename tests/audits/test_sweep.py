@@ -269,3 +269,15 @@ def test_exact_ratio_of_the_slopes_of_diffprivlib_has_no_bound():
 
     for t in (0.0, 6.0, 30.0, 90.0):
         assert density(t, 3.0) / density(t, 1.5) == pytest.approx(math.exp(t / 3) / 2)
+
+
+def test_exact_epsilon_of_the_forest_of_diffprivlib_under_add_remove():
+    """Two left leaves: counts (1, 0) twice, or (2, 0) and (0, 1) after the borders between the trees have moved."""
+
+    def wrong(apart):
+        """The label with fewer records is selected if it comes first and is accepted."""
+        return math.exp(-apart) / 2
+
+    before, after = wrong(1) * (1 - wrong(1)), wrong(2) * wrong(1)
+    assert math.log(before / after) == pytest.approx(1 + math.log(2 * math.e - 1))
+    assert [[i // (n / 2) for i in range(n)] for n in (4, 5)] == [[0, 0, 1, 1], [0, 0, 0, 1, 1]]

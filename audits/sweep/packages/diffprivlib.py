@@ -264,6 +264,13 @@ LEAVES = Meaning(
     3,
     math.log(2 * math.e - 1),
 )
+BORDERS = Meaning(
+    "new",
+    "The records are divided among the trees by their place and the number of records. So an added record also moves "
+    "others to another tree.",
+    10,
+    1 + math.log(2 * math.e - 1),
+)
 SQUARE = Meaning(
     "known",
     "The sensitivity of a squared feature is computed from its lower bound alone (issues 104 and 105).",
@@ -294,6 +301,7 @@ MEANINGS = {
     ("models.KMeans (inertia_)", REPLACE): INERTIA,
     ("models.LinearRegression (no intercept)", ADD): SQUARE,
     ("models.LinearRegression (no intercept)", REPLACE): SQUARE,
+    ("models.RandomForestClassifier", ADD): BORDERS,
     ("models.RandomForestClassifier", REPLACE): LEAVES,
 }
 
