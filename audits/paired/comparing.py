@@ -83,14 +83,14 @@ def compare_runs(
     if other.diverged is None and not recorded.raised and not other.raised:
         _mark_visible(partial(_run, mechanism, first, known=known), recorded, paid)
     loss = composed(paid)
-    doubts = [*_doubts(recorded, again), *_unpriced(paid)]
+    doubts = list(_doubts(recorded, again))
     seen = [*_structure(recorded, other, delta), *_sensitivities(paid, delta)]
     seen += _excess(paid, loss, epsilon, delta, _numbers(recorded.output))
     if recorded.raised:  # then the second run is the doubtful one only if it raises, too
         doubts = [one for one in doubts if one.kind != "exception" or other.raised]
     if doubts or any(draw.family in COINS for draw in recorded.trace.draws):
         seen = [one if one.kind in MEASURED and not doubts else one.doubtful() for one in seen]
-    seen = sorted([*seen, *doubts], key=lambda one: not one.sure)
+    seen = sorted([*seen, *doubts, *_unpriced(paid)], key=lambda one: not one.sure)
     return Compared(tuple(seen), loss, epsilon, delta, _counted(recorded.trace))
 
 
@@ -171,7 +171,9 @@ def _called(mechanism: Callable[..., Any], data: object, generator: Callable[[],
 def _doubts(recorded: _Run, again: _Run) -> Iterator[Seen]:
     """Generate the reasons why the comparison is incomplete."""
     if recorded.raised:
-        yield Seen("exception", f"The run on the first data set raises {recorded.raised}", recorded.place, sure=False)
+        yield Seen(
+            "exception", f"The run on the first data set raises {recorded.raised}", recorded.place, sure=False
+        )
     if again.diverged or again.raised != recorded.raised or not same(recorded.output, again.output):
         text = (
             "Two runs on the same data differ, so some randomness is not under replay, or the function keeps a state."
@@ -195,7 +197,7 @@ def _structure(recorded: _Run, other: _Run, delta: float) -> Iterator[Seen]:
     """Generate the differences of the control flow and of the outputs."""
     if other.diverged is not None:
         # With delta, a mechanism may leave out rare parts of its output, such as cells below a threshold.
-        sure = not other.diverged.doubtful and delta == 0
+        sure = not other.diverged.doubtful and (delta == 0 or other.diverged.always)
         yield Seen("control flow", str(other.diverged), other.diverged.place, sure)
     elif bool(recorded.raised) != bool(other.raised):
         which = "first" if recorded.raised else "second"

@@ -18,7 +18,7 @@ from benchmarks.paired_runs.case import Case, Primitives, noise
 
 SAMPLES = 10_000
 ROUNDED = 0.1
-"""dp-recorder's epsilon is an estimate from samples. It counts as a finding if it is above the claim by more than this."""
+"""dp-recorder's epsilon is an estimate from samples. It is a finding if it exceeds the claim by more than this."""
 
 
 def _library() -> Any:

@@ -64,6 +64,6 @@ so its authors might find more. Its column shows its structural checks. Where th
 epsilon from 10,000 samples (settings of its own test, delta 1e-5 or that of the claim). We count an estimate as a
 finding if it is above the claim by more than 0.1. dpproof needs no annotations.
 """
-AFTER = """An *undecided* fault would count as missed. An *undecided* sound mechanism is no false alarm. The sum of sampled
-records keeps its claim because of the sampling. dp-recorder estimates the loss for the records that were sampled, which
-is larger."""
+AFTER = """An *undecided* fault would count as missed. An *undecided* sound mechanism is no false alarm. The sum of
+sampled records keeps its claim because of the sampling. dp-recorder estimates the loss for the records that were
+sampled, which is larger."""
