@@ -248,6 +248,7 @@ OTHER_MEANINGS = {
     ("audits/paired/charging.py", "randomised-response"): "the accountant's name",
     ("audits/paired/sources.py", "laplace"): "a function of numpy",
     ("audits/paired/sources.py", "geometric"): "a function of numpy",
+    ("audits/paired/sources.py", "binomial"): "a function of numpy",
     ("audits/paired/sources.py", "exponential"): "a function of numpy",
     ("audits/corpus/laplace_cases.py", "laplace"): "a case of the corpus",
     ("audits/corpus/reinforcement_cases.py", "gaussian"): _LAW,
