@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def privacy(request: pytest.FixtureRequest) -> Privacy:
-    """Provide an object with the methods `audit`, `compare` and `certify`. They check code against the marker's promise."""
+    """Provide an object with the methods `audit`, `compare` and `certify`. They check the marker's promise."""
     from dpproof.privacy_tests import privacy_of
 
     held = request.node.stash[HELD] = privacy_of(request, request.config.stash[USERS])

@@ -70,7 +70,7 @@ def composed(paid: Sequence[Charge]) -> Profile | None:
 
 
 def _asked(name: str, **given: Any) -> PrivacyResult:
-    return account(name, adjacency=Adjacency.BY_SENSITIVITY.value, **given)  # type: ignore[call-overload,no-any-return]  # a name of the catalogue
+    return account(name, adjacency=Adjacency.BY_SENSITIVITY.value, **given)
 
 
 def _noise(at: int, one: Draw, other: Draw) -> Charge:

@@ -72,35 +72,34 @@ def compare_runs(
     'The scale of the Laplace noise depends on the data: 33.3333 and 50.'
     """
     if not 0 <= epsilon < math.inf or not 0 <= delta < 1:
-        raise ValueError(
-            f"claim (epsilon {epsilon}, delta {delta}) must have a finite epsilon of at least 0 and a delta in [0, 1)"
-        )
+        rule = "must have a finite epsilon of at least 0 and a delta in [0, 1)"
+        raise ValueError(f"claim (epsilon {epsilon}, delta {delta}) {rule}")
     _import_all(mechanism, first)
     known = holders(_primitives(Trace()))
     recorded = _run(mechanism, first, None, known)
     again = _run(mechanism, first, recorded.trace, known)
     other = _run(mechanism, second, recorded.trace, known)
-    doubts = list(_doubts(recorded, again))
     paid = charges(recorded.trace, other.trace)
     if other.diverged is None and not recorded.raised and not other.raised:
         _mark_visible(partial(_run, mechanism, first, known=known), recorded, paid)
-    doubts += [
-        Seen("library", "The loss of this mechanism on these inputs is not known.", one.place, sure=False)
-        for one in paid
-        if one.unknown
-    ]
-    seen = [*_structure(recorded, other, delta), *_sensitivities(paid, delta)]
     loss = composed(paid)
+    doubts = list(_doubts(recorded, again))
+    seen = [*_structure(recorded, other, delta), *_sensitivities(paid, delta)]
     seen += _excess(paid, loss, epsilon, delta, _numbers(recorded.output))
+    if recorded.raised:  # then the second run is the doubtful one only if it raises, too
+        doubts = [one for one in doubts if one.kind != "exception" or other.raised]
     if doubts or any(draw.family in COINS for draw in recorded.trace.draws):
         seen = [one if one.kind in MEASURED and not doubts else one.doubtful() for one in seen]
-    return Compared(
-        tuple(sorted([*seen, *doubts], key=lambda one: not one.sure)),
-        loss,
-        epsilon,
-        delta,
-        _counted(recorded.trace),
-    )
+    seen = sorted([*seen, *doubts, *_unpriced(paid)], key=lambda one: not one.sure)
+    return Compared(tuple(seen), loss, epsilon, delta, _counted(recorded.trace))
+
+
+def _unpriced(paid: Sequence[Charge]) -> Iterator[Seen]:
+    """Generate the mechanisms of libraries whose loss on this pair is not known."""
+    for one in paid:
+        if one.unknown:
+            text = "The loss of this mechanism on these inputs is not known."
+            yield Seen("library", text, one.place, sure=False)
 
 
 def _primitives(trace: Trace) -> list[tuple[Any, str, Any]]:
@@ -171,6 +170,10 @@ def _called(mechanism: Callable[..., Any], data: object, generator: Callable[[],
 
 def _doubts(recorded: _Run, again: _Run) -> Iterator[Seen]:
     """Generate the reasons why the comparison is incomplete."""
+    if recorded.raised:
+        yield Seen(
+            "exception", f"The run on the first data set raises {recorded.raised}", recorded.place, sure=False
+        )
     if again.diverged or again.raised != recorded.raised or not same(recorded.output, again.output):
         text = (
             "Two runs on the same data differ, so some randomness is not under replay, or the function keeps a state."
@@ -194,9 +197,9 @@ def _structure(recorded: _Run, other: _Run, delta: float) -> Iterator[Seen]:
     """Generate the differences of the control flow and of the outputs."""
     if other.diverged is not None:
         # With delta, a mechanism may leave out rare parts of its output, such as cells below a threshold.
-        sure = not other.diverged.doubtful and delta == 0
+        sure = not other.diverged.doubtful and (delta == 0 or other.diverged.always)
         yield Seen("control flow", str(other.diverged), other.diverged.place, sure)
-    elif recorded.raised != other.raised:
+    elif bool(recorded.raised) != bool(other.raised):
         which = "first" if recorded.raised else "second"
         text = f"The run on the {which} data set raises {recorded.raised or other.raised}, the other one does not."
         yield Seen("exception", text, other.place or recorded.place)

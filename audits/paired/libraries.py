@@ -102,7 +102,8 @@ def _opacus(trace: Trace, module: Any) -> Iterator[tuple[Any, str, Any]]:
 
     def add_noise(self: Any) -> None:
         if trace.inside:
-            return original(self)
+            original(self)
+            return
         fixed = (self.noise_multiplier, self.max_grad_norm, self.expected_batch_size, self.loss_reduction)
         made = Draw(Family.DECLARED, "Opacus noise", fixed, here(), declared=float(self.max_grad_norm))
         summed = np.concatenate([one.summed_grad.detach().numpy().ravel() for one in self.params])
@@ -116,6 +117,5 @@ def _opacus(trace: Trace, module: Any) -> Iterator[tuple[Any, str, Any]]:
                 one.grad = grad.clone()
 
         declared(trace, made, summed, run, put)
-        return None
 
     yield kind, "add_noise", add_noise

@@ -121,7 +121,8 @@ def generator_of(trace: Trace) -> np.random.Generator:
     source = Source(trace)
     methods: dict[str, Any] = {name: _method(getattr(source, name)) for name in NAMED}
     methods |= {name: _named(source, name) for name in NUMPY_OTHER if hasattr(ORIGINAL, name)}
-    return type("Generator", (ORIGINAL,), methods)(np.random.PCG64(20_260_218))
+    made: np.random.Generator = type("Generator", (ORIGINAL,), methods)(np.random.PCG64(20_260_218))
+    return made
 
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -152,19 +153,19 @@ def _free(source: Source, name: str) -> Callable[..., Any]:
 
 def _standard(trace: Trace, source: Source) -> Iterator[tuple[Any, str, Any]]:
     kept = random.Random(20_260_219)
-    for place in (random,):
-        yield place, "random", lambda: source.random()
-        for name in ("gauss", "normalvariate"):
-            yield place, name, lambda mu=0.0, sigma=1.0: source.normal(mu, sigma)
-        yield place, "uniform", lambda a, b: source.uniform(a, b)
-        for name in RANDOM_OTHER:
-            yield place, name, _repeated(source, name, getattr(kept, name))
-    for name, draw in {
+    yield random, "random", lambda: source.random()
+    for name in ("gauss", "normalvariate"):
+        yield random, name, lambda mu=0.0, sigma=1.0: source.normal(mu, sigma)
+    yield random, "uniform", lambda a, b: source.uniform(a, b)
+    for name in RANDOM_OTHER:
+        yield random, name, _repeated(source, name, getattr(kept, name))
+    others: dict[str, Callable[..., Any]] = {
         "randbelow": kept.randrange,
         "randbits": kept.getrandbits,
         "choice": kept.choice,
         "token_bytes": lambda n=32: kept.randbytes(n),
-    }.items():
+    }
+    for name, draw in others.items():
         yield secrets, name, _repeated(source, name, draw)
     system = type("SystemRandom", (random.Random,), _system(source, kept))
     yield random, "SystemRandom", system

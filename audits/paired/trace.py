@@ -69,8 +69,9 @@ class Draw:
 class DivergedError(Exception):
     """Raised inside a replay at the first draw that the recorded run did not make."""
 
-    def __init__(self, text: str, place: str, doubtful: bool = False) -> None:
+    def __init__(self, text: str, place: str, *, doubtful: bool = False, always: bool = False) -> None:
         super().__init__(text)
+        self.always = always
         self.place = place
         self.doubtful = doubtful
 
@@ -116,7 +117,8 @@ class Trace:
                 f"The parameters of {made.name} depend on the data: {_said(old.fixed)} in the first run,"
                 f" {_said(made.fixed)} in the second.",
                 made.place,
-                made.family in COINS,
+                doubtful=made.family in COINS,
+                always=made.family is Family.DECLARED,
             )
         return old
 

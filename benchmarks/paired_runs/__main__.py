@@ -46,7 +46,7 @@ def _counts(cases: list[Case], found: dict[str, Compared], others: dict[str, str
     theirs = [others[case.name] for case in cases]
     seen = sum(one.startswith(("found", "raised")) for one in theirs)
     none = sum(one.startswith("no annotated") for one in theirs)
-    return f"{text} dp-recorder reports {seen}. In {none} cases it has no annotated primitive."
+    return f"{text} dp-recorder reports {seen}. Cases without an annotated primitive: {none}."
 
 
 def _table(cases: list[Case], found: dict[str, Compared], others: dict[str, str]) -> Iterator[str]:
