@@ -242,8 +242,8 @@ def dominating_pair(
         opposite: the guarantee in the other direction. The result is then the pair for the direction of ``guarantee``.
         points: the number of losses on each side of 0. Twice as many points make the error about four times
             smaller.
-        smallest: a delta. The chosen points end where the profile has fallen to this delta. The delta at the
-            last point counts as the probability of an infinite loss.
+        smallest: a delta. The chosen points end where the profile has fallen to this delta, and at epsilon 32768 at
+            the latest. The delta at the last point counts as the probability of an infinite loss.
 
     Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Propositions 8 and 9 (profiles and pairs); Doroshenko et
     al., arXiv:2207.04380v1 (joining the points); docs/notes/loss_grid.md, section 3.
@@ -280,9 +280,13 @@ def _end(guarantee: Profile, smallest: float) -> Fraction | None:
     return exact(guarantee.epsilon(max(smallest, lost)).upper) if lost < 1 else None
 
 
+_LARGEST = Fraction(2**15)
+"""The largest epsilon of a point. The exact powers of e at larger ones are too long to compute with."""
+
+
 def _points(guarantee: Profile, points: int, smallest: float) -> list[_Point]:
     """Return points on or above the profile, with increasing x from 1 on."""
-    farthest = _end(guarantee, smallest) or Fraction(1)
+    farthest = min(_end(guarantee, smallest) or Fraction(1), _LARGEST)
     made = [_at(guarantee, farthest * k / (points - 1)) for k in range(points)]
     return made[:1] + [point for before, point in pairwise(made) if point[0] > before[0]]
 
