@@ -1,9 +1,9 @@
 """A lower bound on epsilon from one set of samples, beside the certified upper bound.
 
 The score of an output is its log-likelihood ratio under the pair of distributions that dominates the mechanism; if the
-output is a whole training, its score is one number. The event is "the score is above a threshold". The threshold comes
-from the claimed guarantee, before the samples are drawn, so one test with all samples suffices. The numbers of events
-on both inputs are binomial, and a hypothesis "P(event) <= b(Q(event))" is rejected if the largest probability of
+output is a whole training, its score is one number. The event is "the score is above a threshold", or below one. The
+threshold comes from the claimed guarantee. One in a hundred samples only serves to choose the direction, and to see
+whether the claim describes the scores. The other samples are tested at once. The numbers of events on both inputs are binomial, and a hypothesis "P(event) <= b(Q(event))" is rejected if the largest probability of
 counts as extreme as the observed ones is at most alpha, for all pairs of probabilities that it allows. Each guarantee
 implies such a hypothesis with b(q) = delta + exp(epsilon) q. The first bound assumes no more. The second one assumes
 that the mechanism has the claimed guarantee with some amount of noise. Source: docs/notes/audit_bracket.md.
@@ -79,8 +79,9 @@ class Bracket:
         delta: the delta at which epsilon is stated.
         alpha: the probability that `lower` is too large is at most `alpha`.
         samples: the number of samples, of both inputs together.
-        counts: how often the event of `lower` happened on the two inputs.
-        threshold: the event of `lower`: the score is above this number.
+        counts: how often the event of `lower` happened on the input where it is more likely, and on the other one.
+        threshold: the event of `lower` is that the score is above this number, or below it.
+        above: whether it is above. The event is then more likely on the second input, and otherwise on the first one.
         seed: the seed of all randomness.
     """
 
@@ -93,6 +94,7 @@ class Bracket:
     samples: int
     counts: tuple[int, int]
     threshold: float
+    above: bool
     seed: int
 
     @property
@@ -179,9 +181,15 @@ def bracket(
         for place, data in enumerate((pair.first, pair.second))
     )
     first, second = (np.asarray(one, dtype=np.float64).reshape(-1) for one in scores)
-    ways = [(first, second), (-second, -first)]
+    for one in (first, second):
+        if one.size != plan.each + pilot:
+            raise ValueError(
+                f"ratio returned {one.size} numbers for {plan.each + pilot} outputs. It must return one number for each."
+            )
+    scored, ways = second, [(first, second), (-second, -first)]
     first, second = max(ways, key=lambda way: plan.events(way[0][:pilot], way[1][:pilot]))
     limit, plan = plan.event_and_limit()[1], plan.after(first[:pilot], second[:pilot])
+    above = second is scored
     first, second, event = first[pilot:], second[pilot:], plan.event_and_limit()[0]
     counts = event.counts(first, second)
     lower = _end_of(lambda epsilon: plan.rejects(event, counts, epsilon, delta), 0.0, _LARGEST)
@@ -189,8 +197,9 @@ def bracket(
     if family.varies:
         wide = plan.event_of_family(family)
         given = plan.least_given_family(wide, wide.counts(first, second), family)
+    threshold = event.threshold if above else -event.threshold
     return Bracket(
-        claimed, lower, limit, given, delta, alpha, 2 * (plan.each + pilot), counts, event.threshold, seed
+        claimed, lower, limit, given, delta, alpha, 2 * (plan.each + pilot), counts, threshold, above, seed
     )
 
 
@@ -241,7 +250,7 @@ def _observed(first: Floats, second: Floats) -> Iterator[tuple[float, float, flo
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is decided before the samples are drawn."""
+    """What is decided before the tested samples are seen."""
 
     choices: list[tuple[float, float, float]]
     each: int
@@ -364,7 +373,9 @@ def _extreme(
     (a, b), (p, q) = weights, law
     least, most = stats.binom.ppf([1e-12, 1 - 1e-12], n, q)
     other = np.arange(max(least, 0), most + 1)
-    needed = np.ceil((a * counts[0] - b * (counts[1] - other)) / a - 1e-9)
+    change = b / a * (counts[1] - other)
+    rounding = 1e-9 + 1e-14 * (counts[0] + np.abs(change).max())
+    needed = np.ceil(counts[0] - change - rounding)
     return float(np.dot(stats.binom.pmf(other, n, q), stats.binom.sf(needed - 1, n, p))) + _SLACK
 
 

@@ -114,6 +114,34 @@ def test_equal_seeds_give_equal_bounds():
     assert bracketed(about, samples=4_000, seed=5) != bracketed(about, samples=4_000, seed=6)
 
 
+def test_the_other_direction_is_named():
+    """The scores are those of the pair the other way round, so the event is that they are small."""
+    given = {"sampling_rate": 0.1, "noise_multiplier": 1.0, "steps": 1}
+    claim = accountant_for("dp-sgd").parameters.read(given)
+
+    def steps(data, n, rng):
+        return (rng.random(n) < 0.1) * data + rng.normal(0, 1.0, n)
+
+    def ratio(sums):
+        return -np.log1p(0.1 * np.expm1(sums - 0.5))
+
+    pair = Neighbours(
+        1.0, 0.0, Adjacency.ADD_REMOVE, "with a record and without it", lambda first, second: None
+    )
+    found = bracket("dp-sgd", claim, Adjacency.ADD_REMOVE, steps, pair, ratio, samples=50_000)
+    assert not found.above
+    assert found.threshold < 0
+    assert found.counts[0] > found.counts[1]
+
+
+def test_a_ratio_must_return_one_number_for_each_output():
+    def two(data, n, rng):
+        return data + rng.normal(0, 2.0, (n, 2))
+
+    with pytest.raises(ValueError, match="It must return one number for each"):
+        bracket("gaussian", GaussianParameters(2.0), ANY, two, PAIR, lambda x: x / 4 - 1 / 8, samples=4_000)
+
+
 def test_requests_without_an_answer_are_refused():
     about = subject("gaussian", sigma=2.0)
     with pytest.raises(ValueError, match=r"samples \(10\) must be at least 2000"):
