@@ -60,6 +60,7 @@ ERRORS = {
     "UnsupportedConfigurationError": "dpproof.accountant.interop.jax_privacy:UnsupportedConfigurationError",
     "BudgetExceededError": "dpproof.accountant.theorems.filters:BudgetExceededError",
     "UnreachableTargetError": "dpproof.accountant.claims.calibration:UnreachableTargetError",
+    "DivergedError": "dpproof.audits.paired.trace:DivergedError",
     "NoNoiseNeededError": "dpproof.accountant.claims.calibration:NoNoiseNeededError",
     "GridTooLargeError": "dpproof.accountant.privacy_loss.planning:GridTooLargeError",
     "StepTooSmallError": "dpproof.accountant.privacy_loss.grid:StepTooSmallError",
