@@ -3,10 +3,11 @@
 The score of an output is its log-likelihood ratio under the pair of distributions that dominates the mechanism; if the
 output is a whole training, its score is one number. The event is "the score is above a threshold", or below one. The
 threshold comes from the claimed guarantee. One in a hundred samples only serves to choose the direction, and to see
-whether the claim describes the scores. The other samples are tested at once. The numbers of events on both inputs are binomial, and a hypothesis "P(event) <= b(Q(event))" is rejected if the largest probability of
-counts as extreme as the observed ones is at most alpha, for all pairs of probabilities that it allows. Each guarantee
-implies such a hypothesis with b(q) = delta + exp(epsilon) q. The first bound assumes no more. The second one assumes
-that the mechanism has the claimed guarantee with some amount of noise. Source: docs/notes/audit_bracket.md.
+whether the claim describes the scores. The other samples are tested at once. The numbers of events on both inputs are
+binomial, and a hypothesis "P(event) <= b(Q(event))" is rejected if the largest probability of counts as extreme as the
+observed ones is at most alpha, for all pairs of probabilities that it allows. Each guarantee implies such a hypothesis
+with b(q) = delta + exp(epsilon) q. The first bound assumes no more. The second one assumes that the mechanism has the
+claimed guarantee with some amount of noise. Source: docs/notes/audit_bracket.md.
 """
 
 from __future__ import annotations
@@ -184,7 +185,8 @@ def bracket(
     for one in (first, second):
         if one.size != plan.each + pilot:
             raise ValueError(
-                f"ratio returned {one.size} numbers for {plan.each + pilot} outputs. It must return one number for each."
+                f"ratio returned {one.size} numbers for {plan.each + pilot} outputs. "
+                "It must return one number for each."
             )
     scored, ways = second, [(first, second), (-second, -first)]
     first, second = max(ways, key=lambda way: plan.events(way[0][:pilot], way[1][:pilot]))
