@@ -20,8 +20,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special, stats
-from scipy.special import rel_entr
 
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
@@ -29,6 +27,7 @@ from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.written import rounded
 from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.coin_tests import extreme, interval, least_favourable, weights_at, weights_between
 from dpproof.audits.engine.sampling.callables import generator
 
 Floats = NDArray[np.float64]
@@ -43,8 +42,6 @@ _EXPECTED, _FEW = 8, 20
 _SHARES = (0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005)
 _NUISANCE = 0.02
 """The share of alpha that bounds the two unknown probabilities themselves."""
-_SLACK = 1e-9
-"""Added to each probability for the rounding errors of scipy's binomial functions."""
 _STREAM = 77
 
 
@@ -283,7 +280,7 @@ class _Plan:
         unlucky = [self._limit(*one, unlucky=0.5) for one in self.choices]
         place = int(np.argmax(unlucky))
         threshold, p, q = self.choices[place]
-        return Event(threshold, _weights(p, q, unlucky[place], self.delta)), max(limits)
+        return Event(threshold, weights_at(p, q, unlucky[place], self.delta)), max(limits)
 
     def _limit(self, _: float, p: float, q: float, unlucky: float) -> float:
         """Return the largest epsilon whose least favourable probabilities are rejected at these counts.
@@ -299,9 +296,9 @@ class _Plan:
         def rejected(epsilon: float) -> bool:
             if p <= self.delta + math.exp(epsilon) * q:
                 return False
-            nearest = _least_favourable(p, q, epsilon, self.delta)
-            weights = _between((p, q), nearest)
-            return _extreme(seen, n, weights, nearest) <= self.alpha
+            nearest = least_favourable(p, q, epsilon, self.delta)
+            weights = weights_between((p, q), nearest)
+            return extreme(seen, n, weights, nearest) <= self.alpha
 
         return _end_of(rejected, 0.0, _LARGEST)
 
@@ -312,14 +309,14 @@ class _Plan:
         the smallest Q and the largest P are taken together, which makes the counts at least as likely.
         """
         n, spent = self.each, self.alpha * _NUISANCE
-        low, high = _interval(counts[1], n, spent / 4)
-        least = _interval(counts[0], n, spent / 2)[0]
+        low, high = interval(counts[1], n, spent / 4)
+        least = interval(counts[0], n, spent / 2)[0]
         edges = np.geomspace(max(low, 1e-15), high, _PIECES + 1)
         if low < edges[0]:
             edges = np.append(low, edges)
         for q, beyond in pairwise(edges.tolist()):
             p = min(delta + math.exp(epsilon) * beyond, 1.0)
-            if p >= least and _extreme(counts, n, event.weights, (p, q)) + spent > self.alpha:
+            if p >= least and extreme(counts, n, event.weights, (p, q)) + spent > self.alpha:
                 return False
         return True
 
@@ -333,7 +330,7 @@ class _Plan:
             gap = p - odds * q - line
             size = gap / math.sqrt(p * (1 - p) + odds * odds * q * (1 - q))
             if size > best and gap > 0:
-                best, found = size, Event(threshold, _weights(p, q, threshold, line))
+                best, found = size, Event(threshold, weights_at(p, q, threshold, line))
         return found or Event(self.choices[0][0], (1.0, 1.0))
 
     def least_given_family(self, event: Event, counts: tuple[int, int], family: _Family) -> float:
@@ -360,53 +357,3 @@ def _end_of(rejected: Callable[[float], bool], low: float, high: float, width: f
         middle = (low + high) / 2
         low, high = (middle, high) if rejected(middle) else (low, middle)
     return low
-
-
-def _interval(count: int, n: int, error: float) -> tuple[float, float]:
-    """Return the interval of Clopper and Pearson; each end is wrong with probability ``error``."""
-    low = float(stats.beta.ppf(error, count, n - count + 1)) if count else 0.0
-    return low, float(stats.beta.ppf(1 - error, count + 1, n - count)) if count < n else 1.0
-
-
-def _extreme(
-    counts: tuple[float, float], n: int, weights: tuple[float, float], law: tuple[float, float]
-) -> float:
-    """Return the probability that the statistic is at least as large as for the observed counts."""
-    (a, b), (p, q) = weights, law
-    least, most = stats.binom.ppf([1e-12, 1 - 1e-12], n, q)
-    other = np.arange(max(least, 0), most + 1)
-    change = b / a * (counts[1] - other)
-    rounding = 1e-9 + 1e-14 * (counts[0] + np.abs(change).max())
-    needed = np.ceil(counts[0] - change - rounding)
-    return float(np.dot(stats.binom.pmf(other, n, q), stats.binom.sf(needed - 1, n, p))) + _SLACK
-
-
-def _divergence(a: float, b: float) -> float:
-    """Return the Kullback-Leibler divergence between two coins."""
-    return float(rel_entr(a, b) + rel_entr(1 - a, 1 - b))
-
-
-def _least_favourable(p: float, q: float, epsilon: float, delta: float) -> tuple[float, float]:
-    """Return the probabilities with p' = delta + exp(epsilon) q' that are hardest to tell from p and q."""
-    odds = math.exp(epsilon)
-
-    def distance(log_q: float) -> float:
-        near = math.exp(log_q)
-        return _divergence(p, min(delta + odds * near, p)) + _divergence(q, near)
-
-    low, high = math.log(q), math.log(max((p - delta) / odds, q * (1 + 1e-9)))
-    near = math.exp(optimize.minimize_scalar(distance, bounds=(low, high), method="bounded").x)
-    return min(delta + odds * near, 1 - 1e-12), near
-
-
-def _weights(p: float, q: float, epsilon: float, delta: float) -> tuple[float, float]:
-    """Return the weights of the test of p and q against the least favourable probabilities."""
-    return _between((p, q), _least_favourable(p, q, epsilon, delta))
-
-
-def _between(law: tuple[float, float], nearest: tuple[float, float]) -> tuple[float, float]:
-    """Return the weights of the likelihood ratio of two pairs of coins, for one event on each input."""
-    (p, q), (p_near, q_near) = law, nearest
-    a = special.logit(p) - special.logit(p_near)
-    b = special.logit(q_near) - special.logit(q)
-    return max(float(a), 1e-12), max(float(b), 1e-12)

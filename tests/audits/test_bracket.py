@@ -11,7 +11,8 @@ from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.noise.gaussian import GaussianParameters
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.bracket import Event, _between, _extreme, _least_favourable, _Plan, bracket
+from dpproof.audits.engine.bracket import Event, _Plan, bracket
+from dpproof.audits.engine.coin_tests import extreme, least_favourable, weights_between
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.target import Subject
 from dpproof.audits.targets.primitive import bracketed
@@ -37,13 +38,13 @@ def test_the_probability_of_extreme_counts_is_that_of_all_pairs_of_counts():
     seen = weights[0] * counts[0] - weights[1] * counts[1]
     beyond = weights[0] * i - weights[1] * j >= seen - 1e-9
     true = (stats.binom.pmf(i, n, law[0]) * stats.binom.pmf(j, n, law[1]))[beyond].sum()
-    assert _extreme(counts, n, weights, law) == pytest.approx(true, abs=3e-9)
-    assert _extreme(counts, n, weights, law) >= true
+    assert extreme(counts, n, weights, law) == pytest.approx(true, abs=3e-9)
+    assert extreme(counts, n, weights, law) >= true
 
 
 def test_least_favourable_probabilities_lie_on_the_line_and_are_nearest():
     p, q, epsilon, delta = 0.03, 0.004, 1.2, 1e-4
-    near = _least_favourable(p, q, epsilon, delta)
+    near = least_favourable(p, q, epsilon, delta)
     assert near[0] == pytest.approx(delta + math.exp(epsilon) * near[1])
 
     def distance(first, second):
@@ -64,7 +65,7 @@ def test_a_true_hypothesis_at_its_border_is_rejected_rarely(q, epsilon, delta, m
     n, alpha, rng = 5_000, 0.05, np.random.default_rng(3)
     plan = _Plan([], n, delta, alpha)
     p = delta + math.exp(epsilon) * q
-    weights = _between((min(1.5 * p, 0.9), q), _least_favourable(min(1.5 * p, 0.9), q, epsilon, delta))
+    weights = weights_between((min(1.5 * p, 0.9), q), least_favourable(min(1.5 * p, 0.9), q, epsilon, delta))
     event = Event(0.0, weights)
 
     def alarms(true):
