@@ -225,9 +225,14 @@ def _declared(at: int, one: Draw, other: Draw) -> Charge:
         return found
     try:
         left, right = (np.asarray(draw.scores, float).ravel() for draw in (one, other))
-        change = float(np.linalg.norm(right - left)) if left.shape == right.shape else math.nan
+        moved = right - left if left.shape == right.shape else np.array([math.nan])
+        change = float(np.linalg.norm(moved, one.order))
     except (TypeError, ValueError):
-        change = math.nan
+        moved, change = np.array([math.nan]), math.nan
+    if one.one_way and moved.min() < 0 < moved.max():
+        found.problem = "The utilities are called monotonic, but one falls and another rises."
+        found.kind, found.always = "declared sensitivity", True
+        return found
     if one.declared is not None and not change <= one.declared * (1 + ROUNDING):
         words = (
             f"The input of {one.name} changes by {change:.6g}, more than its sensitivity {one.declared:.6g}."

@@ -77,7 +77,7 @@ def _mapped(measurement: Any, change: float) -> float | None:
 def _diffprivlib(trace: Trace, module: Any) -> Iterator[tuple[Any, str, Any]]:
     kinds = {one for one in vars(module).values() if isinstance(one, type) and "randomise" in vars(one)}
     for kind in sorted(kinds, key=lambda one: one.__name__):
-        yield kind, "randomise", _randomise(trace, kind.__name__, kind.randomise)  # type: ignore[attr-defined]
+        yield kind, "randomise", _randomise(trace, kind.__name__, vars(kind)["randomise"])
 
 
 def _randomise(trace: Trace, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -85,12 +85,21 @@ def _randomise(trace: Trace, name: str, original: Callable[..., Any]) -> Callabl
         args = () if value is None else (value,)
         if trace.inside:
             return original(self, *args)
-        sensitivity = getattr(self, "sensitivity", None)
-        fixed = (self.epsilon, self.delta, sensitivity)
-        made = Draw(Family.DECLARED, f"diffprivlib {name}", fixed, here())
+        settings = {
+            name: one for name, one in vars(self).items() if name[0] != "_" and name != "random_state"
+        }
+        about = settings.pop("utility", value)
+        sensitivity = settings.get("sensitivity")
+        made = Draw(
+            Family.DECLARED,
+            f"diffprivlib {name}",
+            tuple(f"{name} {one!r}" for name, one in sorted(settings.items())),
+            here(),
+        )
         made.priced = lambda change: None if self.delta else float(self.epsilon)
         made.declared = None if sensitivity is None else float(sensitivity)
-        about = getattr(self, "utility", None) if value is None else value
+        if value is None:  # a choice by utilities, each of which moves by at most the sensitivity
+            made.order, made.one_way = np.inf, bool(settings.get("monotonic"))
         return declared(trace, made, about, lambda: original(self, *args))
 
     return randomise

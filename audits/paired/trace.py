@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-BELOW = (*(str(Path(str(one)).parent) for one in (__file__, np.__file__)), "random.py", "secrets.py")
+BELOW = (str(Path(__file__).parents[1]), str(Path(np.__file__).parent), "random.py", "secrets.py")
 """Files and folders whose lines are never the place of a draw."""
 
 RUNNER = str(Path(__file__).with_name("comparing.py"))
@@ -51,6 +51,8 @@ class Draw:
         picked: what an argument of the maximum, a choice or a library's mechanism answered.
         declared: the sensitivity that a library's mechanism was given.
         priced: the epsilon that a library's mechanism states for a change of its input; None if it states none.
+        order: the norm in which its sensitivity bounds the change.
+        one_way: whether all numbers of its input must move in one direction.
     """
 
     family: Family
@@ -64,6 +66,8 @@ class Draw:
     scores: Any = None
     declared: float | None = None
     priced: Callable[[float], float | None] | None = None
+    order: float = 2
+    one_way: bool = False
 
 
 class DivergedError(Exception):
@@ -113,9 +117,10 @@ class Trace:
                 made.place,
             )
         if not same(old.fixed, made.fixed):
+            first, second = _differing(old.fixed, made.fixed)
             raise DivergedError(
-                f"The parameters of {made.name} depend on the data: {_said(old.fixed)} in the first run,"
-                f" {_said(made.fixed)} in the second.",
+                f"The parameters of {made.name} depend on the data: {_said(first)} in the first run,"
+                f" {_said(second)} in the second.",
                 made.place,
                 doubtful=made.family in COINS,
                 always=made.family is Family.DECLARED,
@@ -174,6 +179,14 @@ def _alike(one: Any, other: Any) -> bool:
         return bool(np.array_equal(left, right)) or repr(one) == repr(other)
     except (TypeError, ValueError):
         return repr(one) == repr(other)
+
+
+def _differing(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return the parameters that differ, or all if there are more of them in one run."""
+    if len(one) != len(other):
+        return one, other
+    pairs = [pair for pair in zip(one, other, strict=True) if not same(*pair)]
+    return tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
 
 
 def here() -> str:

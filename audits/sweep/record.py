@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from dpproof.accountant.numbers.written import finite, json_text
+from dpproof.audits.paired.comparing import compare_runs
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
 from dpproof.audits.recording.written import read as read_argument
-from dpproof.audits.sweep.noise_calls import difference
 from dpproof.audits.sweep.sweeping import Swept
 from dpproof.audits.sweep.table import package_named
 
@@ -123,10 +123,9 @@ def replayed(row: Mapping[str, Any]) -> str:
 
 
 def where(package: str, row: Mapping[str, Any]) -> str:
-    """Return a sentence on where the two runs of a violation differ; empty if the noise cannot be recorded."""
-    table = package_named(package)
+    """Return a sentence on where two runs of a violation with the same noise differ; empty if nothing is seen."""
     how = row["evidence"]["witness"]["replay"]
-    if table.primitives is None or "arguments" not in how:
+    if not package_named(package).compared or "arguments" not in how:
         return ""
     given = {
         name: read_argument(how["arguments"][name])
@@ -134,7 +133,13 @@ def where(package: str, row: Mapping[str, Any]) -> str:
         if name in how["arguments"]
     }
     pair = given["pairs"][how["search"]["winner"]] if "pairs" in given else given["pair"]
-    return difference(given["sampler"], pair.first, pair.second, table.primitives(), row["epsilon"])
+    found = compare_runs(
+        given["sampler"], pair.first, pair.second, epsilon=row["epsilon"], delta=row["delta"]
+    )
+    if not found.seen:
+        return ""
+    place, _, line = found.seen[0].place.split(", called from")[0].rpartition(":")
+    return f"{found.seen[0].text.removesuffix('.')} ({Path(place).name}, line {line})."
 
 
 def _installed(name: str) -> bool:

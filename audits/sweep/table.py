@@ -127,8 +127,7 @@ class Package:
         says: what the documentation says about the neighbouring relation.
         omitted: mechanisms of the package that are not in the table, each with the reason.
         meanings: what a violation means, by mechanism and relation.
-        primitives: a function that returns the classes whose method ``randomise`` draws the noise of the package, for
-            `noise_calls`; None if they cannot be recorded.
+        compared: whether `dpproof.compare_runs` knows the mechanisms of the package.
         bits: what a violation through floating-point bits alone means, unless ``meanings`` has it.
     """
 
@@ -138,7 +137,7 @@ class Package:
     omitted: Mapping[str, str] = field(default_factory=dict)
     meanings: Mapping[tuple[str, Adjacency], Meaning] = field(default_factory=dict)
     bits: Meaning | None = None
-    primitives: Callable[[], Sequence[type]] | None = None
+    compared: bool = False
 
     @cached_property
     def claims(self) -> tuple[tuple[Entry, Adjacency], ...]:

@@ -1,5 +1,8 @@
 """Mechanisms of libraries in two runs with the same noise: what they declare, against what they get."""
 
+import sys
+import types
+
 import numpy as np
 import pytest
 
@@ -47,3 +50,53 @@ def test_opacus_gets_sums_of_clipped_gradients(per_record):
     assert found.draws == {"Opacus noise": 1}
     if not per_record:
         assert "The parameters of Opacus noise depend on the data" in found.seen[0].text
+
+
+class Choice:
+    """A mechanism as diffprivlib has them: a choice of the largest utility, with noise."""
+
+    def __init__(self, epsilon, sensitivity, utility, *, monotonic=False):
+        self.epsilon, self.delta, self.sensitivity, self.monotonic = epsilon, 0.0, sensitivity, monotonic
+        self.utility, self.random_state, self._rng = utility, None, np.random.RandomState(0)
+
+    def randomise(self):
+        scale = 2 * self.sensitivity / self.epsilon
+        return int(np.argmax(np.asarray(self.utility) + self._rng.gumbel(0, scale, len(self.utility))))
+
+
+class Bounded:
+    """A mechanism of the same form that adds noise and keeps the result between two bounds."""
+
+    def __init__(self, epsilon, sensitivity, upper):
+        self.epsilon, self.delta, self.sensitivity, self.upper = epsilon, 0.0, sensitivity, upper
+        self.random_state, self._rng = None, np.random.RandomState(0)
+
+    def randomise(self, value):
+        return min(value + self._rng.laplace(0, self.sensitivity / self.epsilon), self.upper)
+
+
+@pytest.fixture
+def as_diffprivlib(monkeypatch):
+    module = types.ModuleType("diffprivlib.mechanisms")
+    module.Choice, module.Bounded = Choice, Bounded
+    monkeypatch.setitem(sys.modules, "diffprivlib.mechanisms", module)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "told"),
+    [
+        (lambda data: Choice(1.0, 1.0, [len(data), -len(data)]).randomise(), ""),
+        (lambda data: Choice(1.0, 1.0, [len(data), -len(data)], monotonic=True).randomise(), "called monotonic"),
+        (lambda data: Choice(1.0, 0.5, [len(data), 0]).randomise(), "changes by 1, more than its sensitivity 0.5"),
+        (lambda data: Bounded(1.0, 1.0, 9.0).randomise(sum(data)), ""),
+        (lambda data: Bounded(1.0, 1.0, len(data)).randomise(sum(data)), "upper 3 in the first run, upper 2"),
+        (lambda data: [Bounded(1.0, 1.0, 9.0).randomise(1.0) for _ in data], "ends where the first run draws"),
+    ],
+    ids=["utilities of several", "monotonic", "sensitivity", "sound", "bound from the data", "calls"],
+)  # fmt: skip
+@pytest.mark.usefixtures("as_diffprivlib")
+def test_mechanisms_in_the_form_of_diffprivlib_are_compared(mechanism, told):
+    """A utility may move by the sensitivity in each candidate: the largest change counts, not the length."""
+    found = compare_runs(mechanism, MORE, LESS, epsilon=1.0)
+    sure = [one.text for one in found.seen if one.sure]
+    assert told in sure[0] if told else not sure

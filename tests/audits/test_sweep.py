@@ -6,7 +6,6 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.sweep import record as records
 from dpproof.audits.sweep import sweeping
 from dpproof.audits.sweep.coverage import answer_on
-from dpproof.audits.sweep.noise_calls import difference
 from dpproof.audits.sweep.table import Entry, Meaning, Package, known_packages, package_named
 from dpproof.cli import app
 from dpproof.report import sweeps
@@ -219,46 +217,6 @@ def test_exact_epsilon_of_the_leaves_of_diffprivlib_under_replace():
     ratio = label_0(1, 0) / label_0(0, 1)
     assert math.log(ratio) == pytest.approx(math.log(2 * math.e - 1))
     assert math.log(label_0(1, 9) / label_0(0, 10)) == pytest.approx(2, abs=1e-6)
-
-
-class Noise:
-    """A noise primitive as a package has it."""
-
-    def __init__(self, epsilon, sensitivity):
-        self.epsilon, self.sensitivity, self._rng = epsilon, sensitivity, np.random.RandomState(0)
-
-    def randomise(self, value):
-        return value + self._rng.laplace(0, self.sensitivity / self.epsilon)
-
-
-class Louder(Noise):
-    """A subclass that calls its parent, which is one call of the noise."""
-
-    def randomise(self, value):
-        return super().randomise(value)
-
-
-def released(data, n, rng, *, noise):
-    return [noise(np.asarray(data)) for _ in range(n)]
-
-
-@pytest.mark.parametrize(
-    ("noise", "told"),
-    [
-        (lambda data: Louder(1.0, 1.0).randomise(data.sum()), ""),
-        (lambda data: Noise(1.0, 0.5).randomise(data.sum()), "moves by 1, and its sensitivity is set to 0.5"),
-        (lambda data: Noise(1.0, 1.0 / len(data)).randomise(data.mean()), "sensitivity depends on the data"),
-        (lambda data: [Noise(1.0, 1.0).randomise(data.sum()) for _ in data], "makes 1 calls"),
-        (lambda data: [Noise(1.0, 1.0).randomise(data.sum()) for _ in range(2)], "a loss of 2, more than 1"),
-        (lambda data: (Noise(1.0, 1.0).randomise(0.0), data.sum()), "a value that gets no noise"),
-    ],
-    ids=["sound", "sensitivity", "setting", "calls", "loss", "no noise"],
-)  # fmt: skip
-def test_a_recorded_run_says_where_two_inputs_differ(noise, told):
-    found = difference(partial(released, noise=noise), [0.0], [0.0, 1.0], (Noise, Louder), 1.0)
-    assert (told in found) if told else found == ""
-    assert told in ("", "a value that gets no noise") or "test_sweep.py, line" in found
-    assert Noise.randomise.__qualname__ == "Noise.randomise"
 
 
 def test_exact_ratio_of_the_slopes_of_diffprivlib_has_no_bound():

@@ -306,11 +306,6 @@ MEANINGS = {
 }
 
 
-def _primitives() -> list[type]:
-    mechanisms = importlib.import_module("diffprivlib.mechanisms")
-    return [one for one in vars(mechanisms).values() if isinstance(one, type)]
-
-
 TABLE = Package(
     "diffprivlib",
     (*MECHANISMS, *TOOLS, *MODELS),
@@ -324,5 +319,5 @@ TABLE = Package(
     },
     MEANINGS,
     BITS,
-    _primitives,
+    compared=True,
 )
