@@ -140,7 +140,9 @@ def _most(a: _Place, b: _Place, paid: _Paid) -> float:
 
 
 def _by_secant(a: _Place, b: _Place, paid: _Paid) -> float:
-    """Return a mu whose profile lies above the secant of delta less the allowed error, in t = exp(epsilon).
+    """Return a mu whose privacy profile lies above the secant of delta minus the allowed error.
+
+    All of them are functions of t = exp(epsilon).
 
     Let the secant be top - slope t. The profile of mu minus the secant is convex, with the derivative slope - P[Z >
     epsilon/mu + mu/2]. If its sign does not change in the interval, the mu that both ends need is large enough.

@@ -45,7 +45,7 @@ _NARROW = 1e-6
 _GRID_WIDTHS = 20.0
 """The relative width of delta at which the answer of a grid is taken, in units of the accuracy that it aims at."""
 _OF_ROUGH = Fraction(1, 500)
-"""The width of delta at which each answer is taken, as a share of the delta that need not be known."""
+"""If a caller does not need deltas below ``rough``, answers may be as wide as this share of ``rough``."""
 
 
 class Shared:

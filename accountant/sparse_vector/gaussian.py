@@ -208,7 +208,7 @@ _PAIR = (
 
 
 def _guarantee(parameters: GaussianSparseVectorParameters, moved: Fraction) -> tuple[Profile, Profile]:
-    """Return the guarantee of all answers, and that of one pair of neighbours."""
+    """Return bounds on the guarantee of all answers, and the lower one alone: one event of one pair of neighbours."""
     if not moved:
         return PureDP(0), PureDP(0)
     threshold, query = (moved / exact(sigma) for sigma in (parameters.threshold, parameters.query_sigma))
@@ -222,7 +222,7 @@ def _guarantee(parameters: GaussianSparseVectorParameters, moved: Fraction) -> t
 
 
 _LEAST, _MOST = Fraction(1, 10**10), Fraction(10**3)
-"""The distances of two means, in standard deviations, for which coins are used."""
+"""The bound by coins is used only if the threshold moves by between these many standard deviations of its noise."""
 
 ACCOUNTANT = Accountant(
     "gaussian-sparse-vector",

@@ -283,7 +283,7 @@ class _Plan:
         return Event(threshold, weights_at(p, q, unlucky[place], self.delta)), max(limits)
 
     def _limit(self, _: float, p: float, q: float, unlucky: float) -> float:
-        """Return the largest epsilon whose least favourable probabilities are rejected at these counts.
+        """Return the largest epsilon that these counts reject, tested by its least favourable probabilities only.
 
         The counts are the expected ones, less favourable by ``unlucky`` standard deviations.
         """

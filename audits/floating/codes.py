@@ -87,7 +87,7 @@ class FloatCode:
 
     @property
     def enumerable(self) -> bool:
-        """Whether the code can be run on all words, and they are the whole distribution.
+        """Whether few enough words exist to run the code on all of them, and their probabilities add up to 1.
 
         >>> FloatCode(release=lambda value, words: value + words, drawn=((0, 8),)).enumerable
         False

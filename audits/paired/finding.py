@@ -67,7 +67,7 @@ class Compared:
         lines += [f"{one.place}: {one.text}" for one in self.seen[:6]]
         if self.loss is not None and self.answer is Answer.NO_DIFFERENCE:
             most = self.loss.epsilon(self.delta).upper
-            lines.append(f"The measured changes on this pair need at most epsilon {most:.6g}.")
+            lines.append(f"The measured changes on this pair need epsilon {most:.6g}, up to rounding.")
         if self.answer is not Answer.DIFFERENCE:
             lines.append(
                 "This is not a proof: it covers this pair of data sets, and one sequence of released numbers."
