@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from benchmarks.audits import __main__ as command
-from benchmarks.audits import alarms, limits, page, peers, power, rows, tables
+from benchmarks.audits import alarms, boundary, limits, page, peers, power, rows, tables
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import counts_pair
@@ -160,3 +161,12 @@ def test_words_do_not_change_the_engine_and_code_does():
     text = 'def f():\n    """Once."""\n    return 1  # said\n'
     assert rows.code(text) == rows.code(text.replace("Once", "Twice").replace("said", "unsaid"))
     assert rows.code(text) != rows.code(text.replace("return 1", "return 2"))
+
+
+def test_sixty_sound_mechanisms_of_six_kinds_differ_and_are_measured_in_turn():
+    kinds = Counter(case.name.split()[0] for case in boundary.CASES)
+    assert (len({case.name for case in boundary.CASES}), set(kinds.values())) == (60, {10})
+    known = [{"case": "number 1, laplace 1", "seed": seed} for seed in range(10)]
+    assert "number 1, laplace 1" not in dict(list(boundary.tasks(known))[:59])
+    (row,) = boundary.measured("text cat, 3 letters, epsilon 1", (0,))
+    assert "| text | 1 | 1 | 0 | 1 | 0 | none |" in tables.boundary_table([row])

@@ -1,6 +1,6 @@
 """Measure what is missing, then write docs/audits.md and its figure: ``make campaign``.
 
-    python -m benchmarks.audits [alarms] [power] [shares] [seen] [overhead] [peers] [--seeds N] [--runs N]
+    python -m benchmarks.audits [alarms] [boundary] [power] [shares] [seen] [overhead] [peers] [--seeds N] [--runs N]
                                 [--peer NAME=PYTHON ...] [--folder DIR] [--processes N]
 
 Without a part, all but the peers are measured. Finished seeds are kept in the folder's files: an interrupted
@@ -17,24 +17,27 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.audits import alarms, page, peers, power, seen, shares
+from benchmarks.audits import alarms, boundary, page, peers, power, seen, shares
 from benchmarks.audits.rows import append, collect, engine, read
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("alarms", "power", "shares", "seen", "overhead", "peers")
+PARTS = ("alarms", "boundary", "power", "shares", "seen", "overhead", "peers")
+MODULES = {"boundary": boundary, "power": power, "shares": shares, "seen": seen}
 say = Console(stderr=True).print
 
 
 def main() -> None:
     """Parse, measure, write the page."""
     given = _parser().parse_args()
-    parts = given.parts or (["alarms", "power", "shares", "seen", "overhead"] + ["peers"] * bool(given.peer))
+    parts = given.parts or (
+        ["alarms", "boundary", "power", "shares", "seen", "overhead"] + ["peers"] * bool(given.peer)
+    )
     given.folder.mkdir(parents=True, exist_ok=True)
     version = engine()
     if "overhead" in parts:
         _overhead(given.folder / "overhead.jsonl", version)
     with ProcessPoolExecutor(given.processes) as executor:
-        for part, module in (("power", power), ("shares", shares), ("seen", seen)):
+        for part, module in MODULES.items():
             if part in parts:
                 path = given.folder / f"{part}.jsonl"
                 left = list(module.tasks(read(path, engine=version), given.runs))

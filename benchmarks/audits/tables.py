@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.audits import alarms, peers, power, seen, shares
+from benchmarks.audits import alarms, boundary, peers, power, seen, shares
 from benchmarks.audits.rows import Row
 from dpproof.audits.corpus.case import Case
 
@@ -54,6 +54,32 @@ def _alarms(name: str, case: Any, rows: Sequence[Row]) -> list[str]:
         bits = sum(row.get("bits", {}).get(str(alpha), False) for row in valid)
         cells += [f"{found}", f"{alarms.allowed(len(valid), alpha)}", f"{bits}"]
     return cells
+
+
+def boundary_table(rows: Sequence[Row]) -> list[str]:
+    """False alarms per kind of output, beside what the level allows."""
+    heads = ["output", "mechanisms", "runs", f"alarms at {boundary.ALPHA:g}", "allowed"]
+    lines = [_of_kind(kind, found) for kind, found in by(rows, "kind").items()]
+    lines.append(_of_kind("all", rows))
+    return table([*heads, "floating point only", "most alarms of one mechanism"], lines)
+
+
+def _of_kind(kind: str, rows: Sequence[Row]) -> list[str]:
+    cases = by(rows, "case")
+    alarms_of = {name: sum(row["verdict"] == "violation" for row in found) for name, found in cases.items()}
+    worst = max(alarms_of, key=lambda name: alarms_of[name])
+    bits = sum("floating point" in row["verdict"] for row in rows)
+    most = f"{alarms_of[worst]} of {len(cases[worst])}: {worst}" if alarms_of[worst] else "none"
+    allowed = alarms.allowed(len(rows), boundary.ALPHA)
+    return [
+        kind,
+        f"{len(cases)}",
+        f"{len(rows):,}",
+        f"{sum(alarms_of.values())}",
+        f"{allowed}",
+        f"{bits:,}",
+        most,
+    ]
 
 
 def _claim(case: Any) -> str:
