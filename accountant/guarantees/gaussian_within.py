@@ -25,6 +25,9 @@ from dpproof.accountant.numbers.arithmetic import cache
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 
+Missed = Callable[[Fraction], tuple[flint.arb, flint.arb]]
+"""Bounds on the trade-off function of a guarantee whose delta need not be convex in exp(e)."""
+
 _PLACES, _CELLS, _MOST, _CLOSE = 32, 8, 300, 1e-4
 _FARTHEST = 40.0
 """The largest epsilon that is evaluated for a lower bound if there is no finite upper bound."""
@@ -32,31 +35,35 @@ _WIDER = (1e-15, 1e-9, 1e-6, 1e-3)
 """The factors by which the last epsilon may grow until delta is certified to be small enough there."""
 
 
-def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction) -> Bound:
+def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction, missed: Missed | None = None) -> Bound:
     """Return bounds on the least mu such that mu-Gaussian DP implies a guarantee, up to an error of ``kappa``.
 
     Let f be the trade-off function of the guarantee, and G the trade-off function of mu-Gaussian DP. The
-    condition on mu is f(alpha) >= G(alpha + kappa) - kappa at every alpha. The upper bound is certified. The
-    lower bound requires that delta is convex in exp(e).
+    condition on mu is f(alpha) >= G(alpha + kappa) - kappa at every alpha. The upper bound is certified. Without
+    ``missed``, the lower bound requires that delta is convex in exp(e).
 
     Args:
         delta: the privacy profile of the guarantee, which decreases in epsilon.
         kappa: the error that is allowed in each of the two error rates, in [0, 1). For 0 the upper bound is
             infinite.
+        missed: bounds on f, for a delta that is not convex in exp(e).
     """
     odds = (1 - kappa) / kappa if kappa else Fraction(0)
     reach = math.log(odds.numerator) - math.log(odds.denominator) if odds > 1 else 0.0 if kappa else _FARTHEST
     reach = math.nextafter(max(reach, 0.0), math.inf) * (1 + 1e-12)
-    return _searched(delta, _Paid(kappa, kappa), reach, finite=kappa > 0)
+    return _searched(delta, _Paid(kappa, kappa), reach, finite=kappa > 0, missed=missed)
 
 
-def gaussian_but_for(delta: Callable[[Number], Bound], kappa: Fraction, reach: float) -> Bound:
+def gaussian_but_for(
+    delta: Callable[[Number], Bound], kappa: Fraction, reach: float, missed: Missed | None = None
+) -> Bound:
     """Return bounds on the least mu with delta(e) <= delta_mu(e) + ``kappa`` at every e >= 0.
 
     delta_mu is the privacy profile of mu-Gaussian DP. Every set of outputs then has at most the probability that
     mu-Gaussian DP allows, plus ``kappa``. The upper bound is certified. It is infinite if delta stays above
     ``kappa``, as for a mechanism that releases a record with a probability above ``kappa``. If delta is not convex
-    in exp(e), its convex hull takes its place: the delta of a mechanism is convex, so it lies below the hull.
+    in exp(e), its convex hull takes its place: the delta of a mechanism is convex, so it lies below the hull. The
+    lower bound then needs ``missed``.
 
     Source: this project, docs/notes/label.md.
 
@@ -68,11 +75,12 @@ def gaussian_but_for(delta: Callable[[Number], Bound], kappa: Fraction, reach: f
         delta: the privacy profile of the guarantee, which decreases in epsilon.
         kappa: the error that is allowed in delta, in (0, 1).
         reach: an epsilon at which delta is at most ``kappa``, or infinity if there is none.
+        missed: bounds on the trade-off function of the guarantee, for a delta that is not convex in exp(e).
     """
     places = [reach * (1 + wider) for wider in _WIDER] if math.isfinite(reach) else []
     last = next((place for place in places if exact(delta(place).upper) <= kappa), None)
     reach = _FARTHEST if last is None else last
-    return _searched(delta, _Paid(kappa, Fraction(0)), reach, finite=last is not None)
+    return _searched(delta, _Paid(kappa, Fraction(0)), reach, finite=last is not None, missed=missed)
 
 
 @dataclass(frozen=True)
@@ -83,8 +91,37 @@ class _Paid:
     slope: Fraction
 
 
-def _searched(delta: Callable[[Number], Bound], paid: _Paid, reach: float, *, finite: bool) -> Bound:
-    """Return bounds on the least mu with delta <= delta_mu + paid at every epsilon from 0 to ``reach``.
+def _searched(
+    delta: Callable[[Number], Bound], paid: _Paid, reach: float, *, finite: bool, missed: Missed | None
+) -> Bound:
+    """Return bounds on the least mu with the convex hull of delta <= delta_mu + paid from 0 to ``reach``."""
+    found, place = _by_cells(delta, paid, reach, finite=finite)
+    if missed is None or found.lower == 0:
+        return found
+    return Bound(min(_below_hull(missed, paid, place, found.lower), found.upper), found.upper)
+
+
+def _below_hull(missed: Missed, paid: _Paid, epsilon: float, guess: float) -> float:
+    """Return a lower bound on mu that holds whether or not delta is convex in t = exp(e).
+
+    The convex hull of delta lies above 1 - f(alpha) - t alpha at every t and alpha, where f is the trade-off function.
+    So delta_mu plus the allowed error must be at least this number, at every t >= 1. The bound uses t =
+    exp(``epsilon``), and for alpha the slope of delta_mu plus the error at ``guess``: where two convex functions touch,
+    their slopes agree.
+    """
+    with precision(128):
+        t, mu = arb_of(exact(epsilon)).exp(), arb_of(exact(guess))
+        alpha = exact(round_down(normal_tail(arb_of(exact(epsilon)) / mu + mu / 2))) - paid.slope
+        if not 0 < alpha < 1:
+            return 0.0
+        low = round_down(1 - missed(alpha)[1] - t * arb_of(alpha + paid.slope) - arb_of(paid.constant))
+    return gaussian_mu(exact(epsilon), exact(low))[0] if 0 < low < 1 else 0.0
+
+
+def _by_cells(
+    delta: Callable[[Number], Bound], paid: _Paid, reach: float, *, finite: bool
+) -> tuple[Bound, float]:
+    """Return bounds on the least mu with delta <= delta_mu + paid from 0 to ``reach``, and the lower one's epsilon.
 
     On an interval [a, b] of epsilons, every mu with delta_mu(b) >= delta(a) - paid(a) is large enough. So is every
     mu whose delta_mu lies above the secant of delta - paid as a function of exp(e): f is the conjugate of delta, so
@@ -94,25 +131,26 @@ def _searched(delta: Callable[[Number], Bound], paid: _Paid, reach: float, *, fi
     """
     ends = cache(lambda place: _Place(delta, paid, place))
     if not finite:
-        return Bound(max(ends(reach * i / _PLACES).least for i in range(_PLACES)), math.inf)
-    least, cells = 0.0, list[tuple[float, float, float]]()
+        least, at = max((ends(one).least, one) for one in (reach * i / _PLACES for i in range(_PLACES)))
+        return Bound(least, math.inf), at
+    (least, at), cells = (0.0, 0.0), list[tuple[float, float, float]]()
     for a, b in pairwise(reach * i / _CELLS for i in range(_CELLS + 1)):
-        least = max(least, ends(a).least)
+        least, at = max((least, at), (ends(a).least, a))
         if ends(a).over <= 0:  # delta is at most the allowed error at a, and so at every larger epsilon
             break
         heapq.heappush(cells, (-_most(ends(a), ends(b), paid), a, b))
     if not cells:
-        return Bound(0.0, 0.0)
+        return Bound(0.0, 0.0), 0.0
     for _ in range(_MOST):
         most, start, end = cells[0]
         middle, needed = (start + end) / 2, max(ends(start).needed, ends(end).needed)
         if -most <= max(least, needed) * (1 + _CLOSE) or not start < middle < end:
             break
         heapq.heappop(cells)
-        least = max(least, ends(middle).least)
+        least, at = max((least, at), (ends(middle).least, middle))
         for one, other in ((start, middle), (middle, end)):
             heapq.heappush(cells, (-_most(ends(one), ends(other), paid), one, other))
-    return Bound(least, max(-cells[0][0], least))
+    return Bound(least, max(-cells[0][0], least)), at
 
 
 class _Place:

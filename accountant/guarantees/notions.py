@@ -278,6 +278,11 @@ class RenyiDP(Profile):
         most = math.inf if self.conversion.convex else pure.upper
         return Bound(min(found.lower, most), min(found.upper, most))
 
+    @property
+    def convex(self) -> bool:
+        """Whether delta is known to be convex in e^epsilon: by the optimal conversion, of one or of all orders."""
+        return self.conversion is OPTIMAL and len(self.orders.listed or ()) <= 1
+
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
         """Return a lower and an upper bound on the trade-off function at ``alpha``, as Arb numbers.
 
@@ -287,7 +292,7 @@ class RenyiDP(Profile):
         optimal one. Only the optimal conversion has a delta that is convex in e^epsilon.
         """
         listed = self.orders.listed or ()
-        if self.conversion is OPTIMAL and len(listed) <= 1:
+        if self.convex:
             return super().trade_off_ends(alpha)
         if self.conversion is OPTIMAL and len(listed) <= _MOST_ROUTES:
             return greatest([replace(self, orders=Orders(listed=(order,))) for order in listed], alpha)
@@ -348,13 +353,18 @@ class ZCDP(Profile):
         """Return the same guarantee as Renyi differential privacy, at the upper bound on rho."""
         return self._renyi(ends_of(self.rho, "rho")[1])
 
+    @property
+    def convex(self) -> bool:
+        """Whether delta is known to be convex in e^epsilon: by the optimal conversion."""
+        return self.conversion is OPTIMAL
+
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
         """Return a lower and an upper bound on the trade-off function at ``alpha``, as Arb numbers.
 
         If the conversion is not the optimal one, the upper bound is 1 - alpha.
         """
         low, high = super().trade_off_ends(alpha)
-        return low, high if self.conversion is OPTIMAL else arb_of(1 - alpha)
+        return low, high if self.convex else arb_of(1 - alpha)
 
     def enclosing(self, less: Profile) -> Profile:
         """Return the guarantee of a mechanism that is known only to lie between this guarantee and ``less``.

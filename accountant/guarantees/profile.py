@@ -106,13 +106,15 @@ class Profile(ABC):
         Raises:
             ValueError: if ``kappa`` is not in [0, 1).
         """
-        return gaussian_within(self.sharing(below_one(kappa, "kappa")).delta, below_one(kappa, "kappa"))
+        error = below_one(kappa, "kappa")
+        shared = self.sharing(error)
+        return gaussian_within(shared.delta, error, None if self.convex else shared.trade_off_ends)
 
     def gaussian_but_for(self, kappa: Number) -> Bound:
         """Return bounds on the least mu with delta(e) <= delta_mu(e) + ``kappa`` at every e >= 0.
 
         delta_mu is the privacy profile of mu-Gaussian DP. Here ``kappa`` is an error of delta alone, so mu is at
-        least that of `gaussian`.
+        least that of `gaussian`. If delta is not convex in e^epsilon, its convex hull takes its place.
 
         Source: this project, docs/notes/label.md.
 
@@ -124,7 +126,13 @@ class Profile(ABC):
             ValueError: if ``kappa`` is not in (0, 1).
         """
         error = inside_unit(kappa, "kappa")
-        return gaussian_but_for(self.sharing(error).delta, error, self.epsilon(error).upper)
+        shared, reach = self.sharing(error), self.epsilon(error).upper
+        return gaussian_but_for(shared.delta, error, reach, None if self.convex else shared.trade_off_ends)
+
+    @property
+    def convex(self) -> bool:
+        """Whether delta is convex in e^epsilon, as it is for every supremum over pairs of distributions."""
+        return True
 
     def sharing(self, rough: Number = 0) -> Profile:
         """Return the same guarantee as an object whose answers share work; the object itself by default.
@@ -256,6 +264,11 @@ class BestOf(Profile):
     def sharing(self, rough: Number = 0) -> BestOf:
         """Return the same guarantee as an object whose answers share work; see ``Profile.sharing``."""
         return BestOf(tuple(route.sharing(rough) for route in self.routes))
+
+    @property
+    def convex(self) -> bool:
+        """Whether delta is known to be convex in e^epsilon: only if there is one route."""
+        return len(self.routes) == 1 and self.routes[0].convex
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
         """Return the largest lower and the largest upper bound of a route on the trade-off at ``alpha``.

@@ -25,6 +25,7 @@ from dpproof.accountant.noise import dp_sgd
 from dpproof.accountant.numbers.binomial import lower_tail
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
+from dpproof.accountant.numbers.inversion import LEAST_DELTA
 from dpproof.accountant.sampling.between import Between
 
 _BITS = 192
@@ -134,6 +135,8 @@ class Coupled(Profile):
         """Return an epsilon whose sum is at most ``target``, from a first guess of the inner share; or infinity."""
         found, left = math.inf, target * share
         for _ in range(2):
+            if left < LEAST_DELTA:
+                return found
             point = self.inner.epsilon(left).upper
             if not point < _FARTHEST:
                 return found

@@ -36,6 +36,7 @@ from dpproof.accountant.guarantees.profile import BestOf, Profile
 from dpproof.accountant.numbers.arithmetic import cache, cached_property, math
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.inversion import LEAST_DELTA
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.coins_until_heads import CoinsUntilHeads
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
@@ -104,9 +105,9 @@ class FailingCoins(Profile):
         known = [
             (self._reach(place, float(target)), place)
             for place in range(len(_SHARES))
-            if exact(self._failure(place)) < target
+            if target - exact(self._failure(place)) >= LEAST_DELTA
         ]
-        if not known or not target:
+        if not known:
             return Bound(0.0, math.inf)
         _, place = min(known)
         return Bound(0.0, self._coins(place).epsilon(target - exact(self._failure(place))).upper)

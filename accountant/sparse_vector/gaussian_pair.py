@@ -108,7 +108,7 @@ class OneEvent(Profile):
 
     def _best(self, score: _Score) -> Event:
         """Return the event with the largest estimated score. Values are tried on a grid, and then on a finer one."""
-        unit = math.sqrt(1 / float(self.threshold) ** 2 + 1 / float(self.query) ** 2)
+        unit = math.hypot(1 / float(self.threshold), 1 / float(self.query))
         early, late = np.linspace(-5.0, 5.0, 21) * unit, np.linspace(-12.0, 6.0, 37) * unit
         _, event = max(
             (self._on_grid(score, *shape, early, late) for shape in self._shapes()),

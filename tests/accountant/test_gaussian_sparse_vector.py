@@ -115,6 +115,13 @@ def test_the_corners():
     assert still.epsilon(0).upper == 0
 
 
+@rows(("query", "threshold"), [(1e-300, None), (1.0, 1e-300), (1.0, 1e-3)])
+def test_extreme_noise_and_the_smallest_delta_are_answered(query, threshold):
+    found = account(GaussianSparseVectorParameters(query, 10, 1, threshold)).guarantee.epsilon("1e-300")
+    assert found.lower <= found.upper
+    assert (found.upper == math.inf) == (query == 1e-300)
+
+
 def test_samples_have_the_enumerated_law():
     """40,000 runs, level 1e-6: the chi-squared distance to the enumeration, and a control with another threshold."""
     parameters = GaussianSparseVectorParameters(2.0, 4, 2, 1.5)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from functools import cache, partial
 
 import mpmath
+import numpy as np
 import pytest
 
 from dpproof import account
@@ -109,6 +111,34 @@ def check_summary(known):
     assert all(known.delta(e) <= gaussian_delta(mpmath.mpf(found.upper), e) + kappa for e in points)
     lower = mpmath.mpf(found.lower) * mpmath.mpf("0.999")
     assert any(known.delta(e) > gaussian_delta(lower, e) + kappa for e in points)
+
+
+@rows(
+    ("pairs", "kappa"),
+    [
+        (((3.5, 0.05), (0.4, 0.5)), 0.4),  # before, the lower end was 1.56, above the hull's 0.96
+        (((3.0, 0.01), (0.5, 0.3)), 0.2),
+        (((2.0, 0.001), (1.0, 0.02)), 0.01),
+    ],
+)
+def test_a_summary_of_several_guarantees_is_that_of_the_hull(pairs, kappa):
+    """Both ends against the convex hull of delta: tangents of the larger of two closed trade-off functions."""
+    found = BestOf(tuple(ApproxDP(*pair) for pair in pairs)).gaussian_but_for(kappa)
+    rates = np.linspace(0, 1, 100_001)
+    missed = np.zeros_like(rates)
+    for e, d in pairs:
+        missed = np.maximum(missed, np.maximum(1 - d - np.exp(e) * rates, np.exp(-e) * (1 - d - rates)))
+    places = np.linspace(0, 4, 401)
+    hull = [float(np.max(1 - missed - math.exp(e) * rates)) for e in places]
+
+    def holds(mu, slack):
+        return all(
+            delta <= gaussian_delta(mpmath.mpf(mu), e) + kappa + slack
+            for e, delta in zip(places, hull, strict=True)
+        )
+
+    assert holds(found.upper, 1e-9)
+    assert found.lower == 0 or not holds(found.lower * 0.99, 0)
 
 
 def test_the_regret_is_that_of_the_trade_off_functions():

@@ -25,6 +25,7 @@ from dpproof.accountant.pairs.random_allocation import RandomAllocation
 from dpproof.accountant.pairs.ratio_means import Merged, Spread, sum_above, sum_below
 from dpproof.accountant.pairs.threshold_counts import ThresholdCounts
 from dpproof.accountant.privacy_loss.enclosed_loss import EnclosedLoss
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.sampling.between import divided
 from dpproof.accountant.sampling.truncated import Coupled
 
@@ -300,6 +301,8 @@ def test_a_rare_difference_is_charged_in_epsilon_too():
         assert inner.epsilon("1e-5").upper < epsilon
         assert found.delta(epsilon).upper <= 1.0000001e-5
     assert Coupled(inner, 1e-3).epsilon("1e-5").upper == math.inf
+    twice = PrivacyLoss([[(SubsampledGaussian(0.5, 1.0), 2)]])  # it refuses half of this delta
+    assert Coupled(twice, 1e-9).epsilon("1e-300").upper == math.inf
 
 
 @pytest.mark.parametrize("replacement", [False, True])
