@@ -50,6 +50,11 @@ class WithFailure(Profile):
         """Return the same guarantee as an object whose answers share work; see ``Profile.sharing``."""
         return WithFailure(self.inner.sharing(rough), self.failure)
 
+    @property
+    def convex(self) -> bool:
+        """Whether delta is known to be convex in e^epsilon: if it is for the inner guarantee."""
+        return self.inner.convex
+
     def _inner_epsilon(self, failure: Fraction, target: Fraction) -> Bound:
         if target < failure:
             return Bound(math.inf, math.inf)

@@ -292,11 +292,9 @@ class RenyiDP(Profile):
         optimal one. Only the optimal conversion has a delta that is convex in e^epsilon.
         """
         listed = self.orders.listed or ()
-        if self.convex:
-            return super().trade_off_ends(alpha)
-        if self.conversion is OPTIMAL and len(listed) <= _MOST_ROUTES:
+        if not self.convex and self.conversion is OPTIMAL and len(listed) <= _MOST_ROUTES:
             return greatest([replace(self, orders=Orders(listed=(order,))) for order in listed], alpha)
-        return super().trade_off_ends(alpha)[0], arb_of(1 - alpha)
+        return super().trade_off_ends(alpha)
 
     def _by_profile(self, target: Fraction, found: Bound) -> Bound:
         """Return ``epsilon`` through the profile.
@@ -357,14 +355,6 @@ class ZCDP(Profile):
     def convex(self) -> bool:
         """Whether delta is known to be convex in e^epsilon: by the optimal conversion."""
         return self.conversion is OPTIMAL
-
-    def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """Return a lower and an upper bound on the trade-off function at ``alpha``, as Arb numbers.
-
-        If the conversion is not the optimal one, the upper bound is 1 - alpha.
-        """
-        low, high = super().trade_off_ends(alpha)
-        return low, high if self.convex else arb_of(1 - alpha)
 
     def enclosing(self, less: Profile) -> Profile:
         """Return the guarantee of a mechanism that is known only to lie between this guarantee and ``less``.

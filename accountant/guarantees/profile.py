@@ -87,9 +87,11 @@ class Profile(ABC):
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
         """Return a lower and an upper bound on the trade-off function at ``alpha`` < 1, as Arb numbers.
 
-        The current working precision is used. ``near`` is a guess for the search; see ``trade_off``.
+        The current working precision is used. ``near`` is a guess for the search; see ``trade_off``. The upper bound is
+        1 - alpha if delta is not known to be convex in e^epsilon.
         """
-        return _by_search(self.sharing(alpha * _ROUGH).delta, alpha, near)
+        low, high = _by_search(self.sharing(alpha * _ROUGH).delta, alpha, near)
+        return low, high if self.convex else arb_of(1 - alpha)
 
     def gaussian(self, kappa: Number) -> Bound:
         """Return bounds on the least mu such that mu-Gaussian DP implies this guarantee, up to an error ``kappa``.
@@ -202,6 +204,11 @@ class Enclosed(Profile):
         """Return the same guarantee as an object whose answers share work; see ``Profile.sharing``."""
         return Enclosed(self.more.sharing(rough), self.less.sharing(rough))
 
+    @property
+    def convex(self) -> bool:
+        """Whether delta is known to be convex in e^epsilon: if it is for both guarantees."""
+        return self.more.convex and self.less.convex
+
 
 @dataclass(frozen=True)
 class WorstOf(Profile):
@@ -225,6 +232,11 @@ class WorstOf(Profile):
     def sharing(self, rough: Number = 0) -> WorstOf:
         """Return the same guarantee as an object whose answers share work; see ``Profile.sharing``."""
         return WorstOf(tuple(case.sharing(rough) for case in self.cases))
+
+    @property
+    def convex(self) -> bool:
+        """Whether delta is known to be convex in e^epsilon: if it is in every case."""
+        return all(case.convex for case in self.cases)
 
 
 def _most(found: list[Bound]) -> Bound:

@@ -90,7 +90,8 @@ def attack_success(guarantee: Profile, prior: Number = "1/2") -> Bound:
 
     The record took part with probability ``prior``. The best guess is correct with probability max(prior, 1 -
     prior) + min(prior, 1 - prior) delta(|log odds|), where the odds are prior/(1 - prior). The formula
-    follows from a tangent of the trade-off function. The odds give the slope of this tangent.
+    follows from a tangent of the trade-off function. The odds give the slope of this tangent. For several guarantees
+    (`BestOf`) the result is the smallest probability that one of them implies.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> attack_success(GaussianDP(1)).upper

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE
+from dpproof.accountant.guarantees.failing import WithFailure
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from dpproof.accountant.guarantees.orders import Orders
-from dpproof.accountant.guarantees.profile import BestOf, Profile
+from dpproof.accountant.guarantees.profile import BestOf, Enclosed, Profile, WorstOf
 from dpproof.accountant.guarantees.trade_off import (
     advantage,
     attack_success,
@@ -216,3 +217,10 @@ def _far_quantile(chance):
     return DIGITS.findroot(
         lambda x: DIGITS.log(DIGITS.erfc(x / DIGITS.sqrt(2)) / 2) - DIGITS.log(a), _start(a)
     )
+
+
+def test_what_holds_a_guarantee_whose_delta_is_not_convex_claims_no_more_than_it():
+    both = BestOf((ApproxDP(3, 0.01), ApproxDP(0.5, 0.3)))
+    for holding in (WorstOf((both,)), Enclosed(both, both), WithFailure(both, 0)):
+        assert not holding.convex
+        assert trade_off(holding, 0.1).upper >= trade_off(both, 0.1).upper
