@@ -45,7 +45,7 @@ def black_box(job: Job, trainings: int) -> AuditedTraining:
 
     def measured(places: list[int], rng: np.random.Generator) -> float:
         model = begun.run(pool[places], rng, unseen).eval()
-        return -float(job.loss(model(canary.inputs), canary.targets))
+        return -float(job.loss(model(canary.inputs), canary.targets).detach())
 
     told = f"{len(known)} records, without or with one canary"
     found = _bracketed(begun, known, [*known, len(known)], measured, told, trainings)
