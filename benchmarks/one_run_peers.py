@@ -1,7 +1,8 @@
 """Lower bounds of one-run audits, beside those of jax-privacy, from the same scores.
 
-``python -m benchmarks.one_run_peers`` prints two tables of docs/own-training.md. It needs ``pip install --no-deps jax-privacy==2.0.0`` (only its file for
-audits is loaded, so jax is not needed), dp-accounting, torch and Opacus. Equal seeds give equal figures.
+``python -m benchmarks.one_run_peers`` prints two tables of docs/how-to/own-training.md. It needs dp-accounting and
+``pip install --no-deps jax-privacy==2.0.0``: only its file for audits is loaded, so jax is not needed. Equal seeds give
+equal figures.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpproof.accountant.guarantees.notions import GaussianDP
-from dpproof.audits.training.guesses import guess, guess_counts
+from dpproof.audits.training.guesses import Guesses, guess, guess_counts
 from dpproof.audits.training.one_run_audit import one_run_epsilon_lower, refuted_scale
 
 DELTA, ALPHA = 1e-5, 0.05
@@ -114,7 +115,7 @@ def conspiring_rows(theirs: Any, runs: int) -> Iterator[str]:
     for _ in range(runs):
         scores, coins = conspiring(m, 3.0, delta, ALPHA, rng)
         auditor = theirs.CanaryScoreAuditor(scores[coins], scores[~coins])
-        guessed = guess(scores, coins, m)
+        guessed = Guesses(m, m, int(((scores > 0) == coins).sum()))
         mine = one_run_epsilon_lower(guessed, delta, ALPHA)
         independent = stats.binom(m - round(m * delta), 1 / 4).cdf(guessed.wrong) <= ALPHA
         rest = [getattr(auditor, name)(ALPHA, delta) for name in THEIRS]

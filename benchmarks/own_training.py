@@ -1,6 +1,6 @@
 """Sound and faulty trainings audited end to end: ``python -m benchmarks.own_training [SEEDS]``.
 
-It prints the table of docs/own-training.md. The trainings are those of `audits.corpus.own_training`; the seeds are 0, 1
+It prints the table of docs/how-to/own-training.md. The trainings are those of `audits.corpus.own_training`; the seeds are 0, 1
 and so on. Needs torch and Opacus.
 """
 
