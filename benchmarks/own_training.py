@@ -1,7 +1,7 @@
 """Sound and faulty trainings audited end to end: ``python -m benchmarks.own_training [SEEDS]``.
 
-It prints the table of docs/how-to/own-training.md. The trainings are those of `audits.corpus.own_training`; the seeds are 0, 1
-and so on. Needs torch and Opacus.
+It prints the table of docs/how-to/own-training.md. The trainings are those of `audits.corpus.own_training`. The seeds
+are 0, 1 and so on. It needs torch and Opacus.
 """
 
 from __future__ import annotations

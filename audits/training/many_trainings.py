@@ -96,7 +96,8 @@ def _bracketed(
 
     fitted = [draw(one, _FITTED, generator(job.seed, _STREAM, k)) for k, one in enumerate((first, second))]
     pair = Neighbours(first, second, Adjacency.ADD_REMOVE, told)
-    ratio = partial(_normal_ratio, *((one.mean(), one.std() + 1e-9) for one in fitted))
+    without, within = ((float(one.mean()), float(one.std()) + 1e-9) for one in fitted)
+    ratio = partial(_normal_ratio, without, within)
     return bracket(
         "dp-sgd",
         job.claim,
