@@ -64,7 +64,8 @@ def audit_training(
         records: a pair of tensors ``(inputs, targets)``, or a dataset of such pairs.
         attack: "one run", "black box" or "sizes"; see the module.
         claim: the training that the accountant accounts for. Unless given, it is read from the engine that ``train``
-            returns, on the two neighbouring datasets, or with no canary and with all canaries: the largest rate, the smallest noise and the most steps.
+            returns, on the two neighbouring datasets, or with no canary and with all canaries. It has the
+            largest rate, the smallest noise and the most steps of both.
         stepwise: whether the attacks "one run" and "sizes" observe the weights after every step, as the accountant
             assumes; otherwise they observe the weights after the training.
         loss: the mean loss of some outputs and targets.
