@@ -90,6 +90,7 @@ from dpproof.audits.target import Subject as Subject
 from dpproof.audits.target import mechanism_target as mechanism_target
 from dpproof.audits.training.canaries import Canaries as Canaries
 from dpproof.audits.training.one_run_audit import OneRun as OneRun
+from dpproof.audits.training.own_training import audit_training as audit_training
 from dpproof.audits.training.steps import Steps as Steps
 from dpproof.front.account import account as account
 from dpproof.front.calibrate import calibrate as calibrate

@@ -244,6 +244,7 @@ OTHER_MEANINGS = {
     ("proofs_check/coq/formula.py", "laplace"): _LAW,
     ("audits/corpus/laplace_cases.py", "exponential"): "a case of the corpus",
     ("audits/paired/charging.py", "gaussian"): "the accountant's name",
+    ("audits/training/many_trainings.py", "dp-sgd"): "the accountant's name",
     ("audits/paired/charging.py", "laplace"): "the accountant's name",
     ("audits/paired/charging.py", "randomised-response"): "the accountant's name",
     ("audits/paired/sources.py", "laplace"): "a function of numpy",

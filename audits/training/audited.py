@@ -1,0 +1,170 @@
+"""The settings and the result of the audit of a user's own training function; see `own_training`."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.profile import Profile
+from dpproof.accountant.noise.dp_sgd import DPSGDParameters, account
+from dpproof.accountant.numbers.written import rounded
+from dpproof.audits.engine.betting.curves import Tabulated, tabulated
+from dpproof.audits.training.watching import Loss, Records, Step, Train, flat, trained
+
+
+class Attack(enum.Enum):
+    """How the audit tells neighbouring datasets apart, with what it covers and what it does not cover."""
+
+    ONE_RUN = "one run"
+    BLACK_BOX = "black box"
+    SIZES = "sizes"
+
+
+COVERED: Mapping[Attack, tuple[str, str]] = {
+    Attack.ONE_RUN: (
+        "less noise, no clipping of single records, and anything else that lets the average canary show in the weights",
+        "records that differ from the canaries; what shows only if one record differs and all others are known",
+    ),
+    Attack.BLACK_BOX: (
+        "less noise, no clipping of single records, and anything else that the loss of the canary under the final"
+        " model shows",
+        "other canaries, other starts, and what the final model does not show",
+    ),
+    Attack.SIZES: (
+        "noise or step lengths that depend on the number of records",
+        "every other dependence on the data",
+    ),
+}
+"""For each attack, what it covers and what it does not cover, in words."""
+
+
+@dataclass(frozen=True)
+class AuditedTraining:
+    """The result of an audit of a training function.
+
+    Attributes:
+        attack: how neighbouring datasets were told apart.
+        observed: what the attack observed of each training.
+        claim: the training that the accountant accounts for.
+        claimed: the certified upper bound on epsilon of the claim at `delta`.
+        lower: a lower bound on epsilon at `delta`. It assumes nothing about the training.
+        given_family: a lower bound if the training has the guarantee of the claim with some other noise multiplier.
+        violated: whether the claim is refuted.
+        delta: the delta at which epsilon is stated.
+        alpha: the probability that `violated` or `lower` is wrong is at most `alpha`; the same for `given_family`.
+        trainings: the number of trainings.
+        counts: what was counted, by name.
+        pair: the neighbouring datasets.
+        seed: the source of all randomness.
+    """
+
+    attack: Attack
+    observed: str
+    claim: DPSGDParameters
+    claimed: float
+    lower: float
+    given_family: float | None
+    violated: bool
+    delta: float
+    alpha: float
+    trainings: int
+    counts: dict[str, int]
+    pair: str
+    seed: int
+
+    @property
+    def _planned(self) -> str:
+        rate, noise, steps = self.claim.sampling_rate, self.claim.noise_multiplier, self.claim.steps
+        return f"sampling rate {rate:g}, noise multiplier {noise:g}, steps {steps}"
+
+    def __str__(self) -> str:
+        sure, told = f"confidence {100 * (1 - self.alpha):g} %", COVERED[self.attack]
+        known = "" if self.given_family is None else rounded(self.given_family, up=False, digits=4)
+        lines = [
+            "VIOLATION: the training is less private than its claim"
+            if self.violated
+            else "the claim is not refuted",
+            f"claimed: epsilon at delta {self.delta:g} is at most {rounded(self.claimed, up=True, digits=4)}"
+            f" (certified: {self._planned})",
+            f"measured: epsilon is at least {rounded(self.lower, up=False, digits=4)} ({sure}, no assumption)",
+            *(
+                [f"measured: epsilon is at least {known} ({sure}, if only the noise differs)"]
+                if known
+                else []
+            ),
+            f"attack: {self.attack.value}; {self.observed}; {self.pair}; trainings: {self.trainings}",
+            f"counted: {', '.join(f'{name} {count}' for name, count in self.counts.items())}",
+            f"covered: {told[0]}",
+            f"not covered: {told[1]}",
+        ]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that the audits of one training function share."""
+
+    train: Train
+    start: Any
+    records: Records
+    loss: Loss
+    claim: DPSGDParameters
+    stepwise: bool
+    delta: float
+    alpha: float
+    seed: int
+    stated: bool
+
+    def guarantee(self, factor: float = 1.0) -> Profile:
+        """Return the guarantee of the claim with the noise divided by this factor."""
+        noise = self.claim.noise_multiplier / factor
+        return account(replace(self.claim, noise_multiplier=noise), Adjacency.ADD_REMOVE).guarantee
+
+    def table(self, factor: float = 1.0) -> Tabulated:
+        """Return the same guarantee as a table."""
+        return tabulated(self.guarantee(factor).sharing(self.delta / 10), self.delta)
+
+    @property
+    def observed(self) -> str:
+        """The observed part of each training, in words."""
+        return "the weights after every step" if self.stepwise else "the weights after the training"
+
+    def run(self, records: Records, rng: np.random.Generator, see: Step) -> Any:
+        """Train once, show what is observed to ``see``, and return the trained model."""
+        seed = int(rng.integers(1 << 31))
+        model, _ = trained(self.train, self.start, records, seed, see if self.stepwise else unseen)
+        if not self.stepwise:
+            see(flat(self.start), flat(model))
+        return model
+
+
+def unseen(_before: Any, _after: Any) -> None:
+    """Ignore a step."""
+
+
+def claim_of(train: Train, model: Any, datasets: list[Records], seed: int) -> DPSGDParameters:
+    """Return a claim that is at least as weak as what the engine accounts for on each of some datasets."""
+    found = [_accounted(trained(train, model, records, seed, unseen)[1]) for records in datasets]
+    rates, noises, steps = zip(*found, strict=True)
+    return DPSGDParameters(sampling_rate=max(rates), noise_multiplier=min(noises), steps=max(steps))
+
+
+def _accounted(engine: Any) -> tuple[float, float, int]:
+    """Return the sampling rate, the noise multiplier and the number of steps of an engine.
+
+    Raises:
+        ValueError: the object is no engine, or its history is not one kind of steps.
+    """
+    history = getattr(getattr(engine, "accountant", None), "history", [])
+    if len(history) != 1:
+        raise ValueError(
+            f"claim: The training returned {type(engine).__name__} with {len(history)} kinds of steps. Give the claim,"
+            " or return an Opacus engine all of whose steps have one sampling rate and one noise multiplier."
+        )
+    noise, rate, steps = history[0]
+    return float(rate), float(noise), int(steps)

@@ -1,0 +1,175 @@
+"""Audits of a training function by many short trainings on two neighbouring datasets, each measured by one number.
+
+The two attacks are `black_box`, from crafted weights, and `other_sizes`. The test of the numbers is that of
+`audits.engine.bracket`, whose note has the proof. Half of alpha is spent on each of its two bounds. The claimed curve
+is refuted if the bound that varies the noise is above the claim, because its hypothesis at the claimed noise is implied
+by the claim alone.
+
+Sources: Annamalai and De Cristofaro, arXiv:2405.14106 (crafted weights); docs/notes/opacus_divisor.md (sizes).
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.bracket import Bracket, bracket
+from dpproof.audits.engine.sampling.callables import generator
+from dpproof.audits.training.audited import Attack, AuditedTraining, Job, claim_of, unseen
+from dpproof.audits.training.watching import Loss, Records, flat, gradients
+
+
+def black_box(job: Job, trainings: int) -> AuditedTraining:
+    """Audit from crafted weights: the first half of the records is used without privacy to make them."""
+    half = len(job.records) // 2
+    begun = replace(
+        job,
+        start=crafted(job.start, job.records[:half], job.loss, job.seed),
+        records=job.records[half:],
+        stepwise=False,
+    )
+    tried = made_canaries(begun.start, begun.records, _TRIED, job.seed)
+    at = copy.deepcopy(begun.start).eval()
+    strongest = int(gradients(at, job.loss, flat(at), *tried.both).norm(dim=1).argmax())
+    canary = tried[strongest : strongest + 1]
+    known, pool = list(range(len(begun.records))), begun.records.and_(canary)
+
+    def measured(places: list[int], rng: np.random.Generator) -> float:
+        model = begun.run(pool[places], rng, unseen).eval()
+        return -float(job.loss(model(canary.inputs), canary.targets).detach())
+
+    told = f"{len(known)} records, without or with one canary"
+    found = _bracketed(begun, known, [*known, len(known)], measured, told, trainings)
+    observed = "the canary's loss under the final model, from crafted weights"
+    return _answer(begun, Attack.BLACK_BOX, found, observed, told)
+
+
+def other_sizes(job: Job, trainings: int) -> AuditedTraining:
+    """Audit the pair of sizes, one record apart, at which the length of the changes differs most."""
+
+    def measured(places: list[int], rng: np.random.Generator) -> float:
+        energies: list[float] = []
+        job.run(
+            job.records[places],
+            rng,
+            lambda before, after: energies.append(float(((after - before) ** 2).sum())),
+        )
+        return math.log(sum(energies))
+
+    fewest = max(1, len(job.records) - math.ceil(1 / job.claim.sampling_rate) - 1)
+    sizes = range(len(job.records), fewest, -1)
+    lengths = [
+        np.mean([measured(list(range(n)), generator(job.seed, _STREAM, n, run)) for run in range(_LOOKS)])
+        for n in sizes
+    ]
+    n = sizes[int(np.argmax(np.abs(np.diff(lengths))))]
+    if not job.stated:
+        pair = [job.records[: n - 1], job.records[:n]]
+        job = replace(job, claim=claim_of(job.train, job.start, pair, job.seed))
+    told = f"{n - 1} or {n} records"
+    found = _bracketed(job, list(range(n - 1)), list(range(n)), measured, told, trainings)
+    return _answer(job, Attack.SIZES, found, f"the length of all changes of {job.observed}", told)
+
+
+_TRIED, _LOOKS, _STREAM, _FITTED = 64, 3, 78, 50
+"""The canaries among which the one with the longest gradient is chosen; the trainings for each number of records; the
+random stream of trainings that are not tested; and the number of them on each of two neighbouring datasets."""
+Measure = Callable[[list[int], np.random.Generator], float]
+
+
+def _bracketed(
+    job: Job, first: list[int], second: list[int], measured: Measure, told: str, trainings: int
+) -> Bracket:
+    """Return the bounds from many trainings, each of which is measured by one number."""
+
+    def draw(places: list[int], n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return np.array([measured(places, rng) for _ in range(n)])
+
+    fitted = [draw(one, _FITTED, generator(job.seed, _STREAM, k)) for k, one in enumerate((first, second))]
+    pair = Neighbours(first, second, Adjacency.ADD_REMOVE, told)
+    without, within = ((float(one.mean()), float(one.std()) + 1e-9) for one in fitted)
+    ratio = partial(_normal_ratio, without, within)
+    return bracket(
+        "dp-sgd",
+        job.claim,
+        Adjacency.ADD_REMOVE,
+        draw,
+        pair,
+        ratio,
+        delta=job.delta,
+        alpha=job.alpha / 2,
+        samples=trainings,
+        seed=job.seed,
+    )
+
+
+def _normal_ratio(
+    first: tuple[float, float], second: tuple[float, float], seen: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the log-likelihood ratio of two normal laws with these means and standard deviations."""
+    (mean, scale), (other, wide) = first, second
+    return ((seen - mean) / scale) ** 2 / 2 - ((seen - other) / wide) ** 2 / 2 + math.log(scale / wide)
+
+
+def _answer(job: Job, attack: Attack, found: Bracket, observed: str, told: str) -> AuditedTraining:
+    refuted = found.violated or (found.given_family or 0.0) > found.claimed
+    return AuditedTraining(
+        attack=attack,
+        observed=observed,
+        claim=job.claim,
+        claimed=found.claimed,
+        lower=found.lower,
+        given_family=found.given_family,
+        violated=refuted,
+        delta=job.delta,
+        alpha=job.alpha,
+        trainings=found.samples,
+        counts=dict(zip(("events where likelier", "events where rarer"), found.counts, strict=True)),
+        pair=told,
+        seed=job.seed,
+    )
+
+
+def made_canaries(model: Any, records: Records, count: int, seed: int) -> Records:
+    """Return canaries. Each feature is that of some record; the target is the one that the model finds least likely.
+
+    Raises:
+        ValueError: the targets are no integers, so that no target is least likely.
+    """
+    import torch
+
+    if records.targets.is_floating_point():
+        raise ValueError(
+            "canaries: Give canaries of your own, because the targets of the records are not classes."
+        )
+    rng = torch.Generator().manual_seed(seed)
+    columns = records.inputs.reshape(len(records), -1)
+    drawn = torch.randint(len(records), (count, columns.shape[1]), generator=rng)
+    inputs = columns.gather(0, drawn).reshape(count, *records.inputs.shape[1:])
+    with torch.no_grad():
+        return Records(inputs, copy.deepcopy(model).eval()(inputs).argmin(dim=1))
+
+
+def crafted(model: Any, records: Records, loss: Loss, seed: int, steps: int = 300) -> Any:
+    """Return a copy of the model after training it without privacy, so that the gradients of such records are small."""
+    import torch
+
+    found = copy.deepcopy(model)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        optimizer = torch.optim.Adam(found.parameters(), lr=0.01)
+        for _ in range(steps):
+            optimizer.zero_grad()
+            loss(found(records.inputs), records.targets).backward()
+            optimizer.step()
+    found.zero_grad(set_to_none=True)
+    return found

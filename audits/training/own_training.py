@@ -1,0 +1,139 @@
+"""Audits of a user's own training function, end to end: its engine, its data loader, its loop.
+
+The user writes ``train(model, dataset, seed)``, which trains the given model in place. dpproof chooses the model, the
+dataset and the seed, and observes the weights. Nothing else of the training is replaced.
+
+* ``one run``: a thousand test records (canaries) take part if their coins decide so, in one training.
+* ``black box``: many short trainings with and without one canary. Only the loss of the canary under the trained model
+  is used. The training begins at crafted weights: the model was trained without privacy on the other half of the
+  records, so that the gradients of the records are small, and the gradient of the canary is large.
+* ``sizes``: many short trainings on n and n - 1 records. Only the length of all changes of the weights is used. It
+  shows whether the noise or its divisor depends on the number of records.
+
+Sources: Steinke, Nasr and Jagielski, arXiv:2305.08846 (one run); Annamalai and De Cristofaro, arXiv:2405.14106
+(crafted weights); docs/notes/audit_one_run.md and docs/notes/audit_bracket.md (the tests and their proofs);
+docs/notes/opacus_divisor.md (private divisors). torch is an extra.
+"""
+
+from __future__ import annotations
+
+import copy
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.noise.dp_sgd import DPSGDParameters
+from dpproof.audits.plan import AuditPlan
+from dpproof.audits.training.audited import Attack, AuditedTraining, Job, claim_of
+from dpproof.audits.training.canaries import record_canaries
+from dpproof.audits.training.guesses import Guesses, guess_counts
+from dpproof.audits.training.many_trainings import black_box, made_canaries, other_sizes
+from dpproof.audits.training.one_run_audit import OneRun, audit_one_run, refuted_scale
+from dpproof.audits.training.watching import Alignment, Loss, Records, Train, mean_loss
+
+DELTA, ALPHA = 1e-5, 0.05
+CANARIES, TRAININGS = 1_000, 2_000
+_SCALES = 4.0
+"""The audit looks for training with at least this share of the claimed noise, one part in so many."""
+
+
+def audit_training(
+    train: Train,
+    model: Any,
+    records: Any,
+    *,
+    attack: Attack | str = Attack.ONE_RUN,
+    claim: DPSGDParameters | None = None,
+    stepwise: bool = True,
+    loss: Loss = mean_loss,
+    canaries: Any = CANARIES,
+    trainings: int = TRAININGS,
+    family: bool = True,
+    delta: float = DELTA,
+    alpha: float = ALPHA,
+    seed: int = 0,
+) -> AuditedTraining:
+    """Audit a training function of the user, end to end, against the guarantee of DP-SGD under ``add-remove``.
+
+    Args:
+        train: ``train(model, dataset, seed)`` trains the model in place on a dataset of torch, whose items are pairs of
+            an input and a target. It takes all randomness from the seed. It may return its Opacus engine.
+        model: a torch module at the weights where the training begins.
+        records: a pair of tensors ``(inputs, targets)``, or a dataset of such pairs.
+        attack: "one run", "black box" or "sizes"; see the module.
+        claim: the training that the accountant accounts for. Unless given, it is read from the engine that ``train``
+            returns, on the two neighbouring datasets, or with no canary and with all canaries. It has the
+            largest rate, the smallest noise and the most steps of both.
+        stepwise: whether the attacks "one run" and "sizes" observe the weights after every step, as the accountant
+            assumes; otherwise they observe the weights after the training.
+        loss: the mean loss of some outputs and targets.
+        canaries: for "one run", the number of canaries, or canaries of your own as for ``records``. Each canary that
+            dpproof makes has the features of random records, and the target that the model finds least likely.
+        trainings: for the other attacks, the number of trainings.
+        family: whether "one run" computes ``given_family``, which takes most of its time.
+        delta, alpha, seed: as in `AuditedTraining`.
+
+    Raises:
+        MechanismError: the function does not train the model that it is given.
+        ModuleNotFoundError: torch is not installed.
+        ValueError: an argument is outside its range, or there is no claim.
+    """
+    how, data = Attack(attack), Records.of(records)
+    job = partial(
+        Job,
+        train,
+        loss=loss,
+        stepwise=stepwise,
+        delta=delta,
+        alpha=alpha,
+        seed=seed,
+        start=model,
+        records=data,
+        stated=claim is not None,
+    )
+    if how is Attack.ONE_RUN:
+        made = (
+            made_canaries(model, data, canaries, seed) if isinstance(canaries, int) else Records.of(canaries)
+        )
+        return _one_run(
+            job(claim=claim or claim_of(train, model, [data, data.and_(made)], seed)), made, family
+        )
+    found = job(claim=claim or claim_of(train, model, [data], seed))
+    if how is Attack.SIZES:
+        return other_sizes(found, trainings)
+    return black_box(found, trainings)
+
+
+def _one_run(job: Job, canaries: Records, family: bool) -> AuditedTraining:
+    pool, known = job.records.and_(canaries), len(job.records)
+
+    def release(places: list[int], _n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        start = copy.deepcopy(job.start).eval()
+        seen = Alignment(start, job.loss, canaries, job.records, job.claim, job.stepwise)
+        job.run(pool[places], rng, seen)
+        return seen.scores[None]
+
+    drawn = record_canaries(list(range(known, len(pool))), list(range(known)), lambda scores: scores)
+    plan = AuditPlan(seed=job.seed, delta=job.delta, alpha=job.alpha, claim="training")
+    found = audit_one_run(job.table(), release, OneRun(drawn), plan)
+    counts = dict(found.counts or {})
+    best = Guesses(len(canaries), counts["right"] + counts["wrong"], counts["right"])
+    level = job.alpha / len(guess_counts(len(canaries)))
+    factor = refuted_scale(job.table, best, level, _SCALES) if family else None
+    return AuditedTraining(
+        attack=Attack.ONE_RUN,
+        observed=job.observed,
+        claim=job.claim,
+        claimed=found.claimed_epsilon,
+        lower=found.epsilon_lower,
+        given_family=factor and job.guarantee(factor).epsilon(job.delta).lower,
+        violated=found.verdict.violated,
+        delta=job.delta,
+        alpha=job.alpha,
+        trainings=1,
+        counts=counts,
+        pair=f"{len(canaries)} canaries, each there or not, besides {known} other records",
+        seed=job.seed,
+    )

@@ -1,0 +1,73 @@
+"""Sound and faulty trainings audited end to end: ``python -m benchmarks.own_training [SEEDS]``.
+
+It prints the table of docs/how-to/own-training.md. The trainings are those of `audits.corpus.own_training`. The seeds
+are 0, 1 and so on. It needs torch and Opacus.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from dpproof.accountant.noise.dp_sgd import DPSGDParameters
+from dpproof.audits.corpus.own_training import FAULTY, SOUND
+from dpproof.audits.training.own_training import audit_training
+
+CLAIM = DPSGDParameters(sampling_rate=1.0, noise_multiplier=1.0, steps=1)
+SMALL = DPSGDParameters(sampling_rate=1.0, noise_multiplier=2.0, steps=1)
+RUNS: tuple[tuple[str, DPSGDParameters, int, int, dict[str, Any]], ...] = (
+    ("one run", CLAIM, 60, 1_000, {"canaries": 2_000}),
+    ("black box", SMALL, 40, 20, {"trainings": 2_000}),
+)
+"""An attack, the claim, the numbers of records and of features, and the arguments of the audit."""
+
+
+def data(records: int, features: int) -> tuple[Any, Any]:
+    """Return records of four classes."""
+    rng = torch.Generator().manual_seed(0)
+    inputs = torch.randn(records, features, generator=rng)
+    return inputs, (inputs @ torch.randn(features, 4, generator=rng)).argmax(dim=1)
+
+
+def network(features: int) -> Any:
+    """Return a network with one hidden layer."""
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(features, 8), torch.nn.Tanh(), torch.nn.Linear(8, 4))
+
+
+def rows(seeds: int) -> Iterator[str]:
+    """Yield a line for each attack and training."""
+    yield "| attack | training | fault | claimed epsilon | refuted | mean bound | mean, if only the noise differs |"
+    yield "|---|---|---|---|---|---|---|"
+    for attack, claim, records, features, asked in RUNS:
+        for kind in (*SOUND, *FAULTY):
+            found = [
+                audit_training(
+                    kind(claim),
+                    network(features),
+                    data(records, features),
+                    attack=attack,
+                    claim=claim,
+                    seed=seed,
+                    **asked,
+                )
+                for seed in range(seeds)
+            ]
+            lower, given = (
+                np.mean([getattr(one, name) for one in found]) for name in ("lower", "given_family")
+            )
+            refuted = f"{sum(one.violated for one in found)} of {seeds}"
+            fault = "none" if kind in SOUND else (kind.__doc__ or "").removeprefix("Fault: ").rstrip(".")
+            yield (
+                f"| {attack} | {kind.__name__} | {fault} | {found[0].claimed:.3f} | {refuted} | {lower:.2f} |"
+                f" {given:.2f} |"
+            )
+
+
+if __name__ == "__main__":
+    for line in rows(int(sys.argv[1]) if len(sys.argv) > 1 else 10):
+        print(line, flush=True)

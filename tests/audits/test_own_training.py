@@ -1,0 +1,171 @@
+"""A user's own training audited end to end: sound ones stand, one fault each is refuted, at alpha = 0.05.
+
+The trainings are those of `audits.corpus.own_training`: Opacus's engine and a loop of torch. Seeds are fixed. Sound
+trainings are audited 60 times; at level 0.05 more than 9 alarms have probability below 0.001.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from dpproof.accountant.noise.dp_sgd import DPSGDParameters
+from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.training.watching import Alignment, Records, mean_loss, trained
+from tests.rows import tiered
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("opacus")
+
+from dpproof.audits.corpus.own_training import (  # noqa: E402  # after the check for torch
+    BatchClipping,
+    LoopHalfNoise,
+    LoopTraining,
+    NoNoise,
+    OpacusHalfNoise,
+    OpacusTraining,
+)
+from dpproof.audits.training.own_training import audit_training  # noqa: E402
+
+ONE_STEP = DPSGDParameters(sampling_rate=1.0, noise_multiplier=1.0, steps=1)
+FOUR = DPSGDParameters(sampling_rate=1.0, noise_multiplier=4.0, steps=4)
+
+
+def data(records, features):
+    rng = torch.Generator().manual_seed(0)
+    inputs = torch.randn(records, features, generator=rng)
+    return inputs, (inputs @ torch.randn(features, 4, generator=rng)).argmax(dim=1)
+
+
+def network(features, hidden=8):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        first, last = torch.nn.Linear(features, hidden), torch.nn.Linear(hidden, 4)
+    return torch.nn.Sequential(first, torch.nn.Tanh(), last)
+
+
+def one_run(kind, claim, canaries, features, seed, family=False):
+    training, start = kind(claim), network(features)
+    return audit_training(
+        training, start, data(60, features), claim=claim, canaries=canaries, seed=seed, family=family
+    )
+
+
+@pytest.mark.parametrize("kind", tiered([NoNoise, BatchClipping], fast=2))
+def test_one_run_refutes_a_training_without_noise_or_without_clipping_of_records(kind):
+    found = one_run(kind, FOUR, 300, 400, seed=0)
+    assert found.violated
+    assert found.lower > found.claimed
+
+
+def test_one_run_of_a_sound_training_stands_and_says_what_it_covers():
+    found = one_run(OpacusTraining, FOUR, 300, 400, seed=0, family=True)
+    told = str(found)
+    assert not found.violated
+    assert found.lower <= found.claimed
+    assert found.given_family <= found.claimed
+    for part in (
+        "not refuted",
+        "no assumption",
+        "attack: one run; the weights after every step",
+        "not covered",
+    ):
+        assert part in told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [LoopTraining, OpacusTraining])
+def test_sound_trainings_are_rarely_refuted(kind):
+    found = [one_run(kind, FOUR, 200, 100, seed) for seed in range(30)]
+    assert sum(one.violated or one.lower > one.claimed for one in found) <= 9 / 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "refuted"), [(OpacusHalfNoise, True), (LoopHalfNoise, True), (OpacusTraining, False)]
+)
+def test_one_run_with_many_canaries_refutes_half_of_the_noise(kind, refuted):
+    assert one_run(kind, ONE_STEP, 2_000, 1_000, seed=0).violated == refuted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "refuted"), [(LoopHalfNoise, True), (LoopTraining, False)])
+def test_the_loss_from_crafted_weights_refutes_half_of_the_noise(kind, refuted):
+    claim = replace(ONE_STEP, noise_multiplier=2.0)
+    found = audit_training(kind(claim), network(20), data(40, 20), attack="black box", claim=claim)
+    assert found.violated == refuted
+    assert found.lower < found.claimed or refuted
+    assert 0.4 * found.claimed < found.given_family
+
+
+@pytest.mark.slow
+def test_the_engine_divides_by_a_number_that_depends_on_the_records():
+    found = audit_training(Pairs(), network(20), data(8, 20), attack="sizes", stepwise=False)
+    assert found.violated
+    assert found.lower > found.claimed
+
+
+class Pairs(OpacusTraining):
+    """Opacus with batches of two, for one epoch."""
+
+    def __init__(self):
+        super().__init__(DPSGDParameters(sampling_rate=0.25, noise_multiplier=4.0, steps=4))
+
+    def batch(self, _records):
+        return 2
+
+
+def test_every_step_of_the_users_optimizer_is_seen_once():
+    seen = []
+    start = network(10)
+    model, engine = trained(
+        OpacusTraining(FOUR), start, Records.of(data(20, 10)), 0, lambda *step: seen.append(step)
+    )
+    assert len(seen) == FOUR.steps == engine.accountant.history[0][2]
+    assert all(torch.equal(one[1], other[0]) for one, other in pairwise(seen))
+    assert torch.equal(seen[0][0], torch.cat([one.reshape(-1) for one in start.parameters()]))
+    assert torch.equal(seen[-1][1], torch.cat([one.reshape(-1) for one in model.parameters()]))
+
+
+def test_a_training_without_an_optimizer_is_one_step():
+    def descend(model, dataset, _seed):
+        with torch.no_grad():
+            for _ in range(3):
+                for weight in model.parameters():
+                    weight -= 0.1
+
+    seen = []
+    trained(descend, network(10), Records.of(data(20, 10)), 0, lambda *step: seen.append(step))
+    assert len(seen) == 1
+
+
+def test_a_function_that_trains_a_copy_is_refused():
+    with pytest.raises(MechanismError, match="in place"):
+        audit_training(
+            lambda model, dataset, seed: LoopTraining(FOUR)(copy.deepcopy(model), dataset, seed),
+            network(10),
+            data(20, 10),
+            claim=FOUR,
+            canaries=10,
+        )
+
+
+def test_without_a_claim_the_engine_must_state_one():
+    with pytest.raises(ValueError, match=r"claim: The training returned NoneType .* Give the claim"):
+        audit_training(LoopTraining(FOUR), network(10), data(20, 10), canaries=10)
+    found = audit_training(OpacusTraining(FOUR), network(10), data(20, 10), canaries=10, family=False)
+    assert found.claim == FOUR
+
+
+def test_the_scores_tell_who_took_part_if_there_is_little_noise():
+    claim = DPSGDParameters(sampling_rate=1.0, noise_multiplier=0.1, steps=2)
+    known, canaries, start = Records.of(data(30, 200)), Records(*data(90, 200))[30:], network(200)
+    scores = Alignment(start, mean_loss, canaries, known, claim, stepwise=True)
+    coins = torch.arange(60) % 3 == 0
+    trained(LoopTraining(claim), start, known.and_(canaries[coins]), 0, scores)
+    there, absent = scores.scores[coins.numpy()], scores.scores[~coins.numpy()]
+    assert np.median(there) > np.quantile(absent, 0.95)
