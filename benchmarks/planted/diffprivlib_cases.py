@@ -13,7 +13,9 @@ from benchmarks.planted.case import ADD_REMOVE, AGES, BITS, FIVE, INF, REPLACE, 
 M, T, L = (import_module(f"diffprivlib.{name}") for name in ("mechanisms", "tools", "models"))
 CASES = Cases("diffprivlib")
 planted, untouched = CASES.planted, CASES.untouched
-ROWS = np.array([[0.0, 0.1], [0.2, 0.9], [0.4, 0.4], [0.5, 0.3], [0.6, 0.8], [0.7, 0.1], [0.9, 0.5], [1.0, 1.0]])
+ROWS = np.array(
+    [[0.0, 0.1], [0.2, 0.9], [0.4, 0.4], [0.5, 0.3], [0.6, 0.8], [0.7, 0.1], [0.9, 0.5], [1.0, 1.0]]
+)
 WIDE = np.vstack([np.zeros(50), np.eye(50)[:6], np.ones(50)])
 FROZEN = M.Laplace(epsilon=1, sensitivity=0.1).randomise(0.0)
 
@@ -89,9 +91,13 @@ def exponential_half(data: Any) -> object:
 def occurring_candidates(data: Any) -> object:
     """The candidates of the exponential mechanism are the words that occur in the data."""
     seen = Counter(data)
-    return M.Exponential(
-        epsilon=1, sensitivity=1, utility=[float(n) for n in seen.values()], candidates=list(seen)
-    ).randomise() if seen else ""
+    return (
+        M.Exponential(
+            epsilon=1, sensitivity=1, utility=[float(n) for n in seen.values()], candidates=list(seen)
+        ).randomise()
+        if seen
+        else ""
+    )
 
 
 @planted(WORDS, relation=REPLACE, loss=2.0, event=Event.WORD)
@@ -105,8 +111,10 @@ def wrongly_monotonic(data: Any) -> object:
 @planted(BITS, relation=REPLACE, loss=3.0)
 def weak_seventh(data: Any) -> object:
     """Randomised response protects the seventh of ten persons with epsilon 3."""
-    return [int(M.Binary(epsilon=3 if at == 6 else 1, value0="0", value1="1").randomise(str(bit)))
-            for at, bit in enumerate(data)]
+    return [
+        int(M.Binary(epsilon=3 if at == 6 else 1, value0="0", value1="1").randomise(str(bit)))
+        for at, bit in enumerate(data)
+    ]
 
 
 @planted(BITS, loss=INF, event=Event.LOW)
@@ -156,14 +164,34 @@ def pca_data_norm(data: Any) -> object:
 
 untouched("Laplace", lambda data: laplace(sum(data), 1), AGES)
 untouched("Geometric", lambda data: M.Geometric(epsilon=1, sensitivity=1).randomise(sum(data)), BITS)
-untouched("LaplaceFolded", lambda data: M.LaplaceFolded(epsilon=1, sensitivity=0.1, lower=0, upper=1).randomise(
-    float(np.mean(data))), AGES, relation=REPLACE)
+untouched(
+    "LaplaceFolded",
+    lambda data: M.LaplaceFolded(epsilon=1, sensitivity=0.1, lower=0, upper=1).randomise(
+        float(np.mean(data))
+    ),
+    AGES,
+    relation=REPLACE,
+)
 untouched("Staircase", lambda data: M.Staircase(epsilon=1, sensitivity=1).randomise(sum(data)), AGES)
-untouched("Gaussian", lambda data: M.Gaussian(epsilon=1, delta=1e-5, sensitivity=1).randomise(sum(data)), AGES,
-          claim=(1.0, 1e-5))
-untouched("Exponential", lambda data: M.Exponential(
-    epsilon=1, sensitivity=1, utility=counts(data), candidates=FIVE).randomise(), WORDS)
-untouched("PermuteAndFlip", lambda data: M.PermuteAndFlip(
-    epsilon=1, sensitivity=1, utility=counts(data), candidates=FIVE).randomise(), WORDS)
+untouched(
+    "Gaussian",
+    lambda data: M.Gaussian(epsilon=1, delta=1e-5, sensitivity=1).randomise(sum(data)),
+    AGES,
+    claim=(1.0, 1e-5),
+)
+untouched(
+    "Exponential",
+    lambda data: M.Exponential(epsilon=1, sensitivity=1, utility=counts(data), candidates=FIVE).randomise(),
+    WORDS,
+)
+untouched(
+    "PermuteAndFlip",
+    lambda data: M.PermuteAndFlip(
+        epsilon=1, sensitivity=1, utility=counts(data), candidates=FIVE
+    ).randomise(),
+    WORDS,
+)
 untouched("tools.mean", lambda data: T.mean(data, epsilon=1, bounds=(0, 1)), AGES, relation=REPLACE)
-untouched("tools.quantile", lambda data: T.quantile(data, 0.5, epsilon=1, bounds=(0, 1)), AGES, relation=REPLACE)
+untouched(
+    "tools.quantile", lambda data: T.quantile(data, 0.5, epsilon=1, bounds=(0, 1)), AGES, relation=REPLACE
+)

@@ -42,7 +42,9 @@ def response_of_five(data: Any) -> object:
     return RANDOMISED(data[0])
 
 
-BINS = dp.t.make_count_by_categories(*TEXTS, categories=FIVE, null_category=False) >> dp.m.then_laplace(scale=1.0)
+BINS = dp.t.make_count_by_categories(*TEXTS, categories=FIVE, null_category=False) >> dp.m.then_laplace(
+    scale=1.0
+)
 
 
 @planted(WORDS, loss=INF, event=Event.THRESHOLD)
@@ -54,7 +56,10 @@ def largest_bin_exact(data: Any) -> object:
     return noisy
 
 
-COUNTS = dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T=int)), dp.l01inf_distance(dp.absolute_distance(T=int))
+COUNTS = (
+    dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T=int)),
+    dp.l01inf_distance(dp.absolute_distance(T=int)),
+)
 LOW = dp.m.make_laplace_threshold(*COUNTS, scale=1.0, threshold=3)
 
 
@@ -143,6 +148,10 @@ untouched("make_sum", lambda data: SUM(data), VISITS, relation=ADD_REMOVE)
 untouched("make_noisy_max", lambda data: MAX([data.count(word) for word in FIVE]), WORDS, relation=REPLACE)
 untouched("make_count_distinct", lambda data: DISTINCT(data), WORDS)
 untouched("make_randomized_response", lambda data: RIGHT(data[0]), ["ant", "bee"], relation=REPLACE)
-untouched("make_laplace_threshold", lambda data: tuple(sorted(HIGH(dict(Counter(data))).items())), WORDS * 3,
-          claim=(1.0, 1e-6))
+untouched(
+    "make_laplace_threshold",
+    lambda data: tuple(sorted(HIGH(dict(Counter(data))).items())),
+    WORDS * 3,
+    claim=(1.0, 1e-6),
+)
 untouched("make_count_by_categories", lambda data: BINS(data), WORDS)

@@ -12,7 +12,8 @@ import numpy as np
 from benchmarks.planted.case import AGES, BITS, FIVE, INF, REPLACE, WORDS, Cases, Event
 
 A, N, S = (
-    import_module(f"pydp.algorithms.{name}") for name in ("laplacian", "numerical_mechanisms", "partition_selection")
+    import_module(f"pydp.algorithms.{name}")
+    for name in ("laplacian", "numerical_mechanisms", "partition_selection")
 )
 CASES = Cases("python-dp")
 planted, untouched = CASES.planted, CASES.untouched
@@ -28,7 +29,9 @@ def laplace(value: float, sensitivity: float = 1.0) -> float:
 def bounded(kind: str, data: Any, high: float = 1.0, epsilon: float = 1.0) -> float:
     """Return a bounded statistic of PyDP with values in [0, high]."""
     make = getattr(A, kind)
-    return float(make(epsilon=epsilon, lower_bound=0, upper_bound=high, dtype="float").quick_result(list(data)))
+    return float(
+        make(epsilon=epsilon, lower_bound=0, upper_bound=high, dtype="float").quick_result(list(data))
+    )
 
 
 @planted(AGES, loss=INF, event=Event.TAIL)
@@ -82,7 +85,10 @@ def refusal_counts(data: Any) -> object:
 @planted(WORDS, loss=INF, event=Event.WORD)
 def keys_that_occur(data: Any) -> object:
     """A dictionary of noisy counts has the words that occur as its keys."""
-    return {word: A.Count(epsilon=1, dtype="int").quick_result([1] * times) for word, times in Counter(data).items()}
+    return {
+        word: A.Count(epsilon=1, dtype="int").quick_result([1] * times)
+        for word, times in Counter(data).items()
+    }
 
 
 @planted(AGES, relation=REPLACE, loss=INF)
@@ -141,7 +147,9 @@ def true_order(data: Any) -> object:
     """Words with noisy counts are listed in the order of their true counts."""
     times = Counter(data)
     order = sorted(FIVE, key=lambda word: (-times[word], word))
-    return " ".join(f"{word}:{A.Count(epsilon=1, dtype='int').quick_result([1] * times[word])}" for word in order)
+    return " ".join(
+        f"{word}:{A.Count(epsilon=1, dtype='int').quick_result([1] * times[word])}" for word in order
+    )
 
 
 @planted(AGES, relation=REPLACE, loss=INF)
@@ -165,8 +173,12 @@ def noise_reused(data: Any) -> object:
 
 
 untouched("LaplaceMechanism", lambda data: laplace(sum(data)), AGES)
-untouched("GaussianMechanism", lambda data: N.GaussianMechanism(1.0, 1e-6, 1.0).add_noise(float(sum(data))), AGES,
-          claim=(1.0, 1e-6))
+untouched(
+    "GaussianMechanism",
+    lambda data: N.GaussianMechanism(1.0, 1e-6, 1.0).add_noise(float(sum(data))),
+    AGES,
+    claim=(1.0, 1e-6),
+)
 for name in ("BoundedSum", "BoundedMean", "BoundedVariance", "BoundedStandardDeviation", "Max", "Median"):
     untouched(name, lambda data, name=name: bounded(name, data), AGES)
 untouched("Count", lambda data: A.Count(epsilon=1, dtype="int").quick_result(data), BITS)
