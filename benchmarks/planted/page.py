@@ -27,10 +27,10 @@ found.
 CLASSES = {
     Event.TAIL: "a tail of one coordinate",
     Event.THRESHOLD: "one coordinate",
-    Event.WEIGHTED: "a projection",
-    Event.PARITY: "a parity of two bits",
-    Event.LOW: "low bits",
-    Event.WORD: "a word",
+    Event.WEIGHTED: "a random projection",
+    Event.PARITY: "parity of two bits",
+    Event.LOW: "adjacent low bits of a number",
+    Event.WORD: "presence or order of a token",
 }
 
 
