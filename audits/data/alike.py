@@ -8,6 +8,7 @@ time. Converting all outputs column by column is several times faster.
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ or the hash of a word in [0, 1). An integer that no double represents is held as
 hashed like a word."""
 KNOWN = 1 << 14
 """The number of words whose conversions are cached."""
+PART = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[^\W\d]+")
+"""A number or a word in a text."""
 Column = tuple[Any, Any]
 """One cell (a number or a word) of many outputs: its kinds and its values, as one number or an array each."""
 
@@ -134,7 +137,8 @@ def _numbers(values: Sequence[Any]) -> Form | None:
 
 def _words(values: Sequence[str]) -> Form | None:
     words = list(map(word, values))
-    return None if any(abs(value) > EXACT for _, value in words) else _Words(values, words)
+    usual = all(abs(value) <= EXACT for _, value in words)
+    return _Words(values, words) if usual and max(len(parts_of(one)) for one in set(values)) < 2 else None
 
 
 def _sequences(values: Sequence[Any]) -> Form | None:
@@ -205,6 +209,16 @@ def word(text: str) -> Cell:
     except ValueError:
         number = math.nan
     return (NUMBER, number) if math.isfinite(number) else (NAME, place_of(text))
+
+
+@lru_cache(KNOWN)
+def parts_of(text: str) -> tuple[str, ...]:
+    """Return the numbers and words in a text, in their order.
+
+    >>> parts_of("bee:3, ant -1.5")
+    ('bee', '3', 'ant', '-1.5')
+    """
+    return tuple(PART.findall(text))
 
 
 @lru_cache(KNOWN)

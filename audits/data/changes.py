@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from numbers import Real
 from typing import Any, TypeGuard
 
@@ -184,6 +185,7 @@ def changes(table: Table, bounds: Bounds | None) -> list[Change]:
         found += [
             Change(least, most),
             Change(_changed(most, at, column.low), _changed(most, at, column.high)),
+            *(Change(most, record) for record in islice((one for one in records if _missing(one[at])), 1)),
         ]
     keyed = {(sealed(one.low), sealed(one.high)): one for one in found if observed.allow(one.low, one.high)}
     made = [observed.told(one) for (first, second), one in keyed.items() if first != second]

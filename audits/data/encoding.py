@@ -33,6 +33,7 @@ from dpproof.audits.data.alike import (
     Form,
     alike,
     matrices,
+    parts_of,
     place_of,
     word,
 )
@@ -57,7 +58,8 @@ class Raised:
 def cells(value: object) -> Iterator[Cell]:
     """Generate the cells ``(kind, value)`` of an output.
 
-    There is one cell for each number and each word. Before the cells of a collection comes a cell with its length.
+    There is one cell for each number and each text. The cell of a text is followed by the cells of its numbers and
+    words, if there are several. Before the cells of a collection comes a cell with its length.
 
     >>> list(cells([1.5, None])) == [(SEQUENCE, 2.0), (NUMBER, 1.5), (NOTHING, 0.0)]
     True
@@ -72,6 +74,9 @@ def cells(value: object) -> Iterator[Cell]:
 def _text_cells(value: str) -> Iterator[Cell]:
     yield TEXT, float(len(value))
     yield word(value)
+    parts = parts_of(value)
+    if len(parts) > 1:
+        yield from map(word, parts)
 
 
 def _bytes_cells(value: bytes) -> Iterator[Cell]:

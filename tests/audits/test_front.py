@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -292,6 +293,16 @@ def drained(queues, n, rng):
 def marked(data, n, rng):
     mark, values = data
     return (sum(values) if mark is MARK else 100 * sum(values)) + rng.laplace(0, 2, n)
+
+
+@rows("missing", [math.nan, None])
+@rows("relation", ["replace", "add-remove"])
+def test_a_missing_value_that_is_treated_wrongly_is_found(missing, relation):
+    def filled(data, n, rng):
+        return sum(50.0 if one is None or one != one else one for one in data) + rng.laplace(0, 1, n)
+
+    found = dpproof.audit(filled, [0.0, 0.4, 1.0, missing], adjacency=relation, epsilon=1, power=False)
+    assert found.verdict is Finding.VIOLATION
 
 
 def test_records_may_be_objects():

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.audits.data.alike import parts_of
 from dpproof.audits.data.canonical import canonical_text
 from dpproof.audits.data.encoding import lengths, values_between
 from dpproof.audits.data.outputs import Block, joined
@@ -174,7 +175,7 @@ def _tokens(value: object) -> Iterator[str]:
     """
     match value:
         case str():
-            yield from value.split() or [value]
+            yield from parts_of(value) or [value]
         case list() | tuple() | np.ndarray():
             for part in value:
                 yield from _tokens(part)
