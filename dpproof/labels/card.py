@@ -191,6 +191,7 @@ def _attacks(found: Numbers) -> Iterator[Row]:
     yield Row(
         f"belief, beta {beta}",
         f"at most {most(found.belief)}",
-        f"An observer who gave even chances ends above this belief with probability at most {beta}."
-        f" The privacy loss there is {most(found.loss)}.",
+        "Before the output, an observer gives two neighbouring datasets even chances. After it, the belief in the"
+        f" true one is above this number with probability at most {beta}. The privacy loss there is"
+        f" {most(found.loss)}.",
     )

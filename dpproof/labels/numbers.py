@@ -111,13 +111,13 @@ class Numbers:
 def belief_at(loss: float) -> float:
     """Return an upper bound on 1 / (1 + exp(-loss)), the belief after a privacy loss if the chances were even.
 
-    >>> belief_at(0.0), belief_at(math.inf)
-    (0.5, 1.0)
+    >>> belief_at(0.0), belief_at(60.0), belief_at(math.inf)
+    (0.5, 1.0, 1.0)
     """
     if math.isinf(loss):
         return 1.0
     with precision(64):
-        return round_up(1 / (1 + (-arb_of(exact(loss))).exp()))
+        return min(round_up(1 / (1 + (-arb_of(exact(loss))).exp())), 1.0)
 
 
 def numbers_of(guarantee: Profile, asked: Asked, attained: Profile | None = None) -> Numbers:

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from math import floor
+from math import floor, isqrt
 
 from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 
-MAX_POINTS = 500_000
+MAX_POINTS = 200_000
+MAX_NOISE, MAX_SUMS = 10**7, 6 * 10**10
+"""Limits on the work for the noise (values times bits) and for the sums (bytes to the power of 3/2)."""
 _SPARE = 64
 """The number of bits by which enclosures are finer than masses."""
 
@@ -61,9 +63,28 @@ class Law:
 
 
 def composed(answers: Sequence[tuple[Fraction, int]], grid: Grid) -> Law:
-    """Return a law for the sum of the losses of all answers. An item is the parameter v and a number of answers."""
-    laws = [_power(noise(v, grid), count, grid) for v, count in answers]
-    return reduce(lambda a, b: _sum(a, b, grid), sorted(laws, key=lambda law: len(law.masses)))
+    """Return a law for the sum of the losses of all answers. An item is the parameter v and a number of answers.
+
+    Reject a plan that needs too much work: the noise reaches at most isqrt(2 v bits) + 2.
+    """
+    if sum(isqrt(floor(2 * v * grid.bits)) + 2 for v, _ in answers) * grid.precision > MAX_NOISE:
+        raise Rejected("the noise has too many values for this certificate's plan: use fewer bits")
+    work = _Work(MAX_SUMS)
+    laws = [_power(noise(v, grid), count, grid, work) for v, count in answers]
+    return reduce(lambda a, b: _sum(a, b, grid, work), sorted(laws, key=lambda law: len(law.masses)))
+
+
+@dataclass
+class _Work:
+    """The work that is left for the sums of one certificate."""
+
+    left: int
+
+    def spend(self, size: int) -> None:
+        """Count one product of ``size`` bytes. Reject it if too little work is left."""
+        self.left -= size * isqrt(size)
+        if self.left < 0:
+            raise Rejected("the sums need too much work: use a larger step or fewer bits")
 
 
 def certainly(law: Law, grid: Grid, epsilon: Fraction, delta: Fraction) -> bool:
@@ -136,7 +157,7 @@ def _trimmed(law: Law, grid: Grid) -> Law:
     return Law(law.first + low, masses[low:], law.infinite + above)
 
 
-def _sum(a: Law, b: Law, grid: Grid) -> Law:
+def _sum(a: Law, b: Law, grid: Grid, work: _Work) -> Law:
     """Return a law for the sum of two independent losses.
 
     All products of masses come from one product of whole numbers, in which each mass has ``size`` bytes.
@@ -145,6 +166,7 @@ def _sum(a: Law, b: Law, grid: Grid) -> Law:
     if count > MAX_POINTS:
         raise Rejected("the grid has too many points")
     size = (sum(a.masses).bit_length() + sum(b.masses).bit_length()) // 8 + 1
+    work.spend(count * size)
     product = (_packed(a.masses, size) * _packed(b.masses, size)).to_bytes((count + 1) * size, "little")
     sums = (int.from_bytes(product[i * size : (i + 1) * size], "little") for i in range(count))
     infinite = a.infinite * b.total + (a.total - a.infinite) * b.infinite
@@ -155,10 +177,10 @@ def _packed(masses: Sequence[int], size: int) -> int:
     return int.from_bytes(b"".join(mass.to_bytes(size, "little") for mass in masses), "little")
 
 
-def _power(law: Law, count: int, grid: Grid) -> Law:
+def _power(law: Law, count: int, grid: Grid, work: _Work) -> Law:
     """Return a law for the sum of ``count`` independent losses, by repeated squaring."""
     found = law
     for bit in f"{count:b}"[1:]:
-        found = _sum(found, found, grid)
-        found = _sum(found, law, grid) if bit == "1" else found
+        found = _sum(found, found, grid, work)
+        found = _sum(found, law, grid, work) if bit == "1" else found
     return found

@@ -4,6 +4,7 @@ A certificate has a claim (what the mechanism is, delta, epsilon) and a plan (ho
 is trusted: a bad plan can only fail. What the kernel takes for granted is in docs/notes/carried_numbers.md.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +17,8 @@ from dpproof.proofs_check.kernel.expressions import rational
 from dpproof.proofs_check.kernel.goals import Node, keys
 
 FIELDS = {"v", "number", "id", "claim", "plan"}
+IDENTITY = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}\Z", re.ASCII)
+"""The names of certificates. No two of them look the same on a screen."""
 MAX_ANSWERS, MAX_BITS = 1000, 2000
 _PRECISION = 128
 
@@ -46,8 +49,12 @@ def check_number(certificate: object) -> Number:
     """
     try:
         data = keys(certificate, FIELDS)
-        if type(data["v"]) is not int or data["v"] != 1 or type(data["id"]) is not str:
-            raise Rejected("unknown certificate version or identity")
+        if type(data["v"]) is not int or data["v"] != 1:
+            raise Rejected("unknown certificate version")
+        if type(data["id"]) is not str or not IDENTITY.match(data["id"]):
+            raise Rejected(
+                "the id must be 1 to 100 small letters, digits, points, hyphens or underscores, in ASCII"
+            )
         if type(data["number"]) is not str or data["number"] not in KINDS:
             raise Rejected(f"the kind of a number must be one of: {', '.join(sorted(KINDS))}")
         mechanism, epsilon, delta = KINDS[data["number"]](data["claim"], data["plan"])

@@ -70,6 +70,7 @@ def test_a_belief_is_rounded_up():
         with mpmath.workdps(60):
             assert mpmath.mpf(belief_at(loss)) >= 1 / (1 + mpmath.exp(-mpmath.mpf(loss)))
     assert belief_at(1.0) == pytest.approx(0.7310585786300049, rel=1e-15)
+    assert belief_at(61.698) <= 1
 
 
 def shown(label):

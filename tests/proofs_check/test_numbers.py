@@ -7,6 +7,7 @@ import functools
 import itertools
 import json
 import math
+import time
 from fractions import Fraction
 
 import flint
@@ -158,6 +159,37 @@ def test_every_place_of_a_certificate_is_needed_and_typed():
             if place != ("id",) or wrong != "one":
                 assert not accepted(changed(data, place, wrong)), (place, wrong)
     assert not accepted({**data, "more": 1})
+
+
+@rows(
+    "change",
+    {
+        "wide noise": {"answers": [["1000000000", 1]], "step": "1/1000", "bits": 80},
+        "noise of 400 digits": {"answers": [["1" + "0" * 399, 1]], "step": "1/1000", "bits": 80},
+        "many wide answers": {
+            "answers": [[f"{k}00", 1] for k in range(1, 1001)],
+            "step": "1/1000",
+            "bits": 80,
+        },
+        "long masses": {"answers": [["1", 1000]], "step": "1/1000", "bits": 2000},
+    }.items(),
+)
+def test_a_certificate_that_needs_too_much_work_is_rejected_at_once(change):
+    _, plan = change
+    claim, data = {**small()["claim"], "answers": plan["answers"]}, small()
+    began = time.process_time()
+    with pytest.raises(Rejected, match=r"too many values|too much work|too many points"):
+        check_number(
+            {**data, "claim": claim, "plan": {"step": plan["step"], "bits": plan["bits"], "tail": 50}}
+        )
+    assert time.process_time() - began < 20
+
+
+@rows(
+    "name", ["", "census-pl94-persons\u200b", "c\u0435nsus", "own\n", "\u202eown", "Own", "x" * 101, " own"]
+)
+def test_an_id_cannot_look_like_another_one(name):
+    assert not accepted({**small(), "id": name})
 
 
 @rows(
