@@ -43,7 +43,7 @@ def parts(value: object, path: int = 0) -> Iterator[Part]:
     """Generate the parts of an output: a hash for each part, with its number if the part is a number.
 
     >>> len(list(parts({"name": "ab", "sizes": [1.5, 2.5]}))), list(parts("ab")) == list(parts("ab"))
-    (14, True)
+    (13, True)
     """
     value = plain(value)
     return _PARTS[content_kind(value)](value, path)

@@ -56,9 +56,11 @@ class SparseProjection:
         x, y = flattened(outputs)[-MOST:], labels[-MOST:]
         if not _both(y):
             return _nothing
-        clear = _clear(_difference(x, x**2, y))
-        discriminant = LinearDiscriminant(None).fit(x[:, clear], y)
-        return lambda drawn: discriminant(flattened(drawn)[:, clear])
+        standard = _Standard.of(x)
+        z = standard(x)
+        clear = _clear(_difference(z, z**2, y))
+        discriminant = LinearDiscriminant(None).fit(z[:, clear], y)
+        return lambda drawn: discriminant(standard(flattened(drawn))[:, clear])
 
 
 @dataclass(frozen=True)
