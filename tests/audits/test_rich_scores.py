@@ -12,6 +12,7 @@ from scipy.stats import binom
 
 from benchmarks.audits import rich
 from benchmarks.audits.rich_faults import FAULTS, SOUND
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.outputs import of_objects
 from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.eprocess import LogWealth
@@ -22,6 +23,8 @@ from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.engine.scores.linear import LinearDiscriminant
 from dpproof.audits.engine.scores.parts import bag, tiles
 from dpproof.audits.engine.scores.products import Norm, Products, SparseProjection, Spread
+from dpproof.audits.plan import AuditPlan
+from dpproof.audits.targets.call import audit
 
 SCORES = {
     score.name: score
@@ -186,3 +189,19 @@ def test_a_sound_mechanism_is_seldom_accused(name):
     """40 runs of 1,000 samples at level 0.05; the known-bad control is the fault test above."""
     found = rich.sound(name, SOUND[name], 40)
     assert found["alarms"] <= binom.ppf(0.999, 40, rich.LEVEL)
+
+
+def test_a_witness_of_an_earlier_edition_replays_with_the_scores_of_its_time(bits):
+    def draw(value, n, rng):
+        return rng.laplace(size=(n, 4)) + 3 * value
+
+    def run(**asked):
+        return audit("shifted", PureDP(1.0), draw, bits, seed=3, budget=2000, power=False, **asked)
+
+    found = run()
+    assert found.witness()["replay"]["edition"] == 2
+    assert AuditPlan.of_witness(found.witness()).edition == 2
+    assert run(edition=1).witness()["replay"].keys() == found.witness()["replay"].keys() - {"edition"}
+    assert AuditPlan.of_witness(run(edition=1).witness()).edition == 1
+    with pytest.raises(ValueError, match="edition"):
+        AuditPlan.of_witness({**found.witness(), "replay": {"edition": 3}})

@@ -60,6 +60,7 @@ class Layout:
         count: the number of lowest bytes that vary in the whole numbers of the probe.
         bits: whether each output of the probe held several numbers, and all of them were 0 or 1.
         loose: if ``plain`` is false, whether the outputs differ in their form or hold many different texts.
+        rich: whether the default scores see interactions, the parts of objects, and images.
         ordered: whether the samples of a block stay in the order of their labels. This is allowed only if no score
             depends on a sample's place, not even in the last bit (docs/notes/audit_pairs.md, Lemma 2).
 
@@ -78,6 +79,7 @@ class Layout:
     count: int = 0
     bits: bool = False
     loose: bool = False
+    rich: bool = True
     ordered: bool = False
 
     @classmethod
@@ -231,7 +233,7 @@ class Layout:
         learned = (LinearDiscriminant(ridge, view=self.view, weight=0.35) for ridge in (1e-10, None))
         more = (BestCoordinate(view=self.view, weight=0.3), *((BitParity(weight=0.1),) if self.bits else ()))
         repeated = Atoms(view=self.view, weight=0.15), Atoms(fewest=2, view=words, weight=0.1)
-        return (*learned, *repeated, *more, *self._rich())
+        return (*learned, *repeated, *more, *(self._rich() if self.rich else ()))
 
     def _rich(self) -> Iterator[Score]:
         """Generate the scores of interactions, of the parts of objects, and of images."""
