@@ -44,6 +44,7 @@ def test_limits_of_a_gaussian_point_are_near_the_published_ones(share, published
     )
 
 
+@pytest.mark.slow
 def test_the_limit_of_a_curve_is_far_below_that_of_its_point():
     found = limits.gaussian_limit(GaussianDP(1 / SIGMA), 4 / SIGMA, tuple(np.linspace(0, 1.2, 7).tolist()))
     assert found == pytest.approx(54, rel=0.03)

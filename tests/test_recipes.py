@@ -67,9 +67,9 @@ class Copy:
         code = "from dpproof.cli import main; main()"
         return json.loads(self.python("-c", code, *words, "--json", ends=ends))
 
-    def follow(self, recipe):
-        """Add what the recipe asks for, and run its commands."""
-        for path, where, text in by_hand(recipe):
+    def follow(self, *recipes):
+        """Add what the recipes ask for, and run their commands, each one once."""
+        for path, where, text in (edit for recipe in recipes for edit in by_hand(recipe)):
             target = self.folder / path
             assert target.exists() == bool(where)
             target.parent.mkdir(exist_ok=True)
@@ -77,7 +77,8 @@ class Copy:
             line = where.removeprefix("after ") + "\n" if where.startswith("after ") else old
             assert old.count(line) == 1 or not old
             target.write_text(old.replace(line, line + text) if old else text, encoding="utf-8")
-        for command in re.findall(r"^python (-m dpproof\..+)", page(recipe), re.MULTILINE):
+        last_first = [command for recipe in reversed(recipes) for command in reversed(commands(recipe))]
+        for command in reversed(dict.fromkeys(last_first)):
             for word, meaning in MEANT.items():
                 command = command.replace(word, meaning)
             self.python(*command.split())
@@ -99,19 +100,16 @@ def page(recipe):
     return (ROOT / "docs" / "how-to" / f"{recipe}.md").read_text(encoding="utf-8")
 
 
+def commands(recipe):
+    """The commands of a recipe that follow what is written by hand."""
+    return re.findall(r"^python (-m dpproof\..+)", page(recipe), re.MULTILINE)
+
+
 @pytest.fixture(scope="module")
-def paper(tmp_path_factory):
+def followed(tmp_path_factory):
+    """The copy with the paper, the algorithm and its audit, and the paths that changed."""
     copy = Copy(tmp_path_factory.mktemp("recipes"))
-    copy.follow(PAPER)
-    return copy, copy.changed()
-
-
-@pytest.fixture(scope="module")
-def algorithm(paper):
-    """With the target: the recipe of an algorithm has it as a step."""
-    copy, _ = paper
-    copy.follow(TARGET)
-    copy.follow(ALGORITHM)
+    copy.follow(PAPER, TARGET, ALGORITHM)
     return copy, copy.changed()
 
 
@@ -124,15 +122,8 @@ def test_a_recipe_names_every_place(recipe, edits):
     assert len(paths) == edits
 
 
-def test_a_paper_needs_no_other_edit(paper):
-    _, changed = paper
-    assert {path for path in changed if not GENERATED.fullmatch(path)} == {
-        path for path, _, _ in by_hand(PAPER)
-    }
-
-
-def test_a_paper_has_its_verdicts_and_its_page(paper):
-    copy, _ = paper
+def test_a_paper_has_its_verdicts_and_its_page(followed):
+    copy, _ = followed
     found = {name: copy.dpproof("verify", name, ends=name == "demo.corollary3") for name in STATEMENTS}
     verdicts = {name: answer["statements"][0]["verdict"] for name, answer in found.items()}
     assert verdicts == dict(zip(STATEMENTS, ("PROVED", "PROVED GIVEN", "REFUTED"), strict=True))
@@ -144,14 +135,14 @@ def test_a_paper_has_its_verdicts_and_its_page(paper):
     assert "(ledger/demo.md) | 3 | 3 | 0 |" in site["ledger.md"]
 
 
-def test_an_algorithm_and_its_audit_need_no_other_edit(algorithm):
-    _, changed = algorithm
+def test_a_paper_an_algorithm_and_its_audit_need_no_other_edit(followed):
+    _, changed = followed
     hand = {path for recipe in (PAPER, ALGORITHM, TARGET) for path, _, _ in by_hand(recipe)}
     assert {path for path in changed if not GENERATED.fullmatch(path)} == hand
 
 
-def test_an_algorithm_is_accounted_for_and_calibrated(algorithm):
-    copy, _ = algorithm
+def test_an_algorithm_is_accounted_for_and_calibrated(followed):
+    copy, _ = followed
     found = copy.dpproof("account", *SIZES, "--sigma", 0.1)
     assert "demo.theorem2" in json.dumps(found)
     assert found["epsilon"]["upper"] == pytest.approx(4.886555)
@@ -160,8 +151,8 @@ def test_an_algorithm_is_accounted_for_and_calibrated(algorithm):
     assert least["epsilon"]["upper"] <= 1 < least["minimal"]["epsilon_lower"]
 
 
-def test_an_audit_finds_half_the_noise_and_nothing_else(algorithm):
-    copy, _ = algorithm
+def test_an_audit_finds_half_the_noise_and_nothing_else(followed):
+    copy, _ = followed
     asked = ("--budget", 3000, "--seed", 1)
     (sound,) = copy.dpproof("audit", *SIZES, "--sigma", 0.1, *asked)["audits"]
     assert sound["verdict"] == "consistent"
@@ -170,8 +161,8 @@ def test_an_audit_finds_half_the_noise_and_nothing_else(algorithm):
     assert faulty["found"] == faulty["expected"] == "violation"
 
 
-def test_the_house_has_room_for_them(algorithm):
-    copy, _ = algorithm
+def test_the_house_has_room_for_them(followed):
+    copy, _ = followed
     git(copy.folder, "add", "--all")
     tests = ("tests/test_house.py", "tests/test_import_direction.py")
     copy.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *tests)

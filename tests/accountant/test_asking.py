@@ -177,6 +177,7 @@ def test_only_a_gaussian_has_a_mu_without_error():
     assert ZCDP(0).gaussian("0.1").upper == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [

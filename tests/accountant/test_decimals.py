@@ -97,6 +97,7 @@ def test_a_typed_sensitivity_is_shown_as_typed_and_calibrated_for():
     assert gaussian_delta("0.1", sigma, "0.5") <= mpmath.mpf("1e-6") < gaussian_delta("0.1", less, "0.5")
 
 
+@pytest.mark.slow
 def test_pure_losses_of_decimals_by_fractions():
     for scale, sensitivity in (("0.1", "0.3"), ("0.7", "1.1"), ("1e-2", "0.7")):
         for name, times in (("laplace", 1), ("exponential", 2)):

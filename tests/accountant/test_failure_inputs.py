@@ -96,6 +96,7 @@ def test_training_is_answered_and_not_below_the_grid(rate, sigma, steps, delta, 
         assert ours.lower > too_small
 
 
+@pytest.mark.slow
 def test_next_to_no_privacy_loss_is_not_zero():
     found = training(0.5, 1e8, 10**16).epsilon("1e-6")
     assert 2.2539 < found.lower <= found.upper < 2.2542

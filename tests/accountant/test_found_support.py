@@ -135,6 +135,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.slow
 @rows("shape", SHAPES, ids=str)
 @rows("relation", [ADD, REPLACE])
 def test_no_pair_of_worlds_is_further_apart_than_the_account_says(shape, relation):

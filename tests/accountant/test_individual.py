@@ -29,6 +29,7 @@ def delta_of_two(first, second, epsilon):
     return max(mpmath.quad(lambda y, way=way: inner(y, way), cuts) for way in (True, False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.2, 1.0])
 def test_the_guarantee_holds_if_the_second_contribution_depends_on_the_first_sum(epsilon):
     start = IndividualGaussianFilter(1)

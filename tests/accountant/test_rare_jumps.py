@@ -121,6 +121,7 @@ def steps_of(change, rate, sigma, cuts, times):
     return part, _Steps(part.bulk(near), part.jumps(near), times, 0.0)
 
 
+@pytest.mark.slow
 @rows("times", [1, 2, 1000, 10**6])
 @rows(("change", "rate", "sigma", "c", "cuts"), JUMPS[:3])
 def test_outcomes_with_a_jump_have_the_mgf_of_all_outcomes_less_that_of_the_bulk(
@@ -151,6 +152,7 @@ def test_jumps_rarer_than_the_smallest_double_are_charged():
     assert (np.abs(np.exp(values) - (1 + found)) <= errors + inexact + 1e-15).all()
 
 
+@pytest.mark.slow
 def test_losses_beyond_doubles_are_refused_or_bounded():
     """An accepted rate at which a tilt has no finite density."""
     step = SubsampledGaussian(7.797849275191991e-118, 0.11633267398025432)
@@ -158,6 +160,7 @@ def test_losses_beyond_doubles_are_refused_or_bounded():
     assert 0 <= found.lower <= found.upper
 
 
+@pytest.mark.slow
 @rows(
     ("change", "rate", "sigma", "steps", "epsilon"),
     [
@@ -262,6 +265,7 @@ def test_answers_are_narrow_where_jumps_are_rare(rate, sigma, steps, delta):
     assert found.upper - found.lower <= 1e-8 * found.upper
 
 
+@pytest.mark.slow
 @rows("rate", [1e-6, 0.01])
 def test_a_quotient_of_large_numbers_is_no_warning(rate):
     step = SubsampledGaussian(rate, 5.0)

@@ -74,6 +74,7 @@ def test_the_budgets_of_a_census_product_add_up(table, total, queries):
     assert (sum(found), len(found)) == (total, queries)
 
 
+@pytest.mark.slow
 @rows(
     ("name", "formula", "rho", "delta"),
     (

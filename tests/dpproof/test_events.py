@@ -97,6 +97,7 @@ def test_the_certified_epsilon_is_itself_kept(run, claim_file, module, kind):
 TOO_LARGE = "history = [(0.5, 0.5, 10**9)]"
 
 
+@pytest.mark.slow
 def test_a_very_long_training_is_answered_and_does_not_hide_the_others(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))

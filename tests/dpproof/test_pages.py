@@ -120,6 +120,7 @@ def test_names_are_escaped_and_cut():
     assert "…" in text
 
 
+@pytest.mark.slow
 def test_every_claim_can_be_shown():
     """The text is that of the page, from the first line to the claim."""
     for entry in statements():

@@ -285,6 +285,7 @@ def test_a_refused_claim_has_its_name_its_entry_and_its_place_before_what_is_kep
     assert "on 2026-11-23" in page
 
 
+@pytest.mark.slow
 def test_a_statement_refuted_in_part_counts_as_refuted_and_planted_faults_stand_apart():
     (paper,) = (x for x in PAPERS if x.name == "private-ucb")
     known = [

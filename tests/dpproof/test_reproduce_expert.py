@@ -25,6 +25,7 @@ def found(tmp_path_factory):
     return folder, STUDY.run(folder, True, 3, TINY, workers=1)
 
 
+@pytest.mark.slow
 def test_every_method_is_run_and_written(found):
     folder, answer = found
     named = {(row["problem"], row["method"], row["epsilon"]) for row in answer["rows"]}

@@ -173,6 +173,7 @@ def test_bad_data_are_refused_and_the_slot_stays_free(data, words):
     assert stream.seen == before[0] + 1
 
 
+@pytest.mark.slow
 def test_the_guarantee_is_that_of_the_weakest_batch_of_the_whole_run():
     stream = EliminationStream(SMALL, NOISY, 60)
     found = stream.account("replace")

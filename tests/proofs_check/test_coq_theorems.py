@@ -137,6 +137,7 @@ def test_the_line_is_quantified_and_has_only_the_laws_of_the_kernel():
     assert said.count("val (I_lebesgue)") == 3 + 4  # three laws, and the shift with its hypothesis
 
 
+@pytest.mark.slow
 def test_a_refuted_theorem_is_exported_as_its_negation():
     found = claims()
     known = [x for entry in statements() if not entry.reason for x in found.own[entry.id]]

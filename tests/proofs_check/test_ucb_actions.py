@@ -317,6 +317,7 @@ def played() -> Run:
     return run
 
 
+@pytest.mark.slow
 def test_stream() -> None:
     """The greedy algorithm follows the stream, and its five tests at each probe have the values of section 3."""
     run = played()

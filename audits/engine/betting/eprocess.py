@@ -42,6 +42,9 @@ SMALLEST, LARGEST = 0.05, 200.0
 CASH = 0.01
 """The share of its wealth that a portfolio (a mix of bets) keeps, so that no sample can lose all of it."""
 STEPS = 200
+RARE = 0.001
+"""Against a claim with delta = 0, portfolios bet on no rarer tails, which would gain nothing. To refute a nearly true
+claim with delta > 0, only rare tails help."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -58,7 +61,8 @@ def log_gains(points: tuple[CurvePoint, ...], growth: tuple[tuple[float, float],
         An array of shape (portfolios, levels, 3 kinds, 3 outcomes). A level is the size of a tail. The kind of a tail
         is upper, lower or both. The outcome of a sample is that the bet on the tail is won, lost or not placed.
     """
-    returns = np.vstack([np.ones((1, 2 * LEVELS.size + 1)), *(_returns(*g) for g in growth)])
+    used = LEVELS >= RARE if points[-1].delta == 0 else LEVELS > 0
+    returns = np.vstack([np.ones((1, 2 * LEVELS.size + 1)), *(_returns(*g)[used] for g in growth)])
     weights = _log_optimal(returns, _references(points[-1]))
     return _by_tail(np.log(CASH + (1 - CASH) * (weights @ returns)))
 
@@ -120,7 +124,7 @@ FRACTIONS: Floats = np.array([0.06, 0.2, 0.45, 0.8, 0.99])
 """Stakes against a claim, as shares of the largest allowed stake."""
 STAKES: Floats = np.exp(-0.1 - 0.5 * np.arange(24))
 """Stakes of the bets for the lower bound on epsilon."""
-LEVEL_PRIOR: Floats = np.array([1, 1, 1, 0.9, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.06, 0.04])
+LEVEL_PRIOR: Floats = np.array([1, 1, 1, 0.9, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.06, 0.04, 0.04, 0.04])
 """The initial stakes on tails of each size in `dpproof.audits.engine.scores.tails.LEVELS`, up to a common factor."""
 KIND_PRIOR: Floats = np.array([1.0, 1.0, 6.0])
 SIDES: Floats = np.array([0.5, 0.5, 1.0])

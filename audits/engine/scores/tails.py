@@ -20,11 +20,13 @@ Floats = NDArray[Any]
 """An array of scores: doubles, or integers and objects that numpy compares exactly."""
 Ints = NDArray[np.int64]
 
-LEVELS: Floats = np.array([0.5, 0.4, 0.32, 0.25, 0.19, 0.14, 0.1, 0.065, 0.04, 0.022, 0.01, 0.003, 0.0005])
+LEVELS: Floats = np.array(
+    [0.5, 0.4, 0.32, 0.25, 0.19, 0.14, 0.1, 0.065, 0.04, 0.022, 0.01, 0.003, 0.001, 0.0004, 0.00016]
+)
 """The sizes of tails: the shares of all samples, from both inputs, that lie in a tail of a score."""
 KINDS = ("upper", "lower", "both")
 UPPER, LOWER, BOTH = range(3)
-MEMORY = 1 << 14
+MEMORY = 1 << 16
 """The thresholds are quantiles of about this many first scores."""
 REFRESH, FEW = 1.25, 1 << 12
 """Thresholds are computed again whenever the number of scores has grown by the factor `REFRESH`. While there are fewer

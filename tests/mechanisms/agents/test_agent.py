@@ -503,6 +503,7 @@ def test_rlsvi_and_thompson_keep_their_guarantees() -> None:
         small("thompson", adjacency="rewards-only")
 
 
+@pytest.mark.slow
 def test_sdp_pe_learns_with_users_in_the_shuffle_model(tmp_path: FilePath) -> None:
     one = small("sdp-pe", episodes=100, epsilon=5, starts=[0], journal=tmp_path / "run.sqlite")
     serve(one, 80)
@@ -518,6 +519,7 @@ def test_sdp_pe_learns_with_users_in_the_shuffle_model(tmp_path: FilePath) -> No
     again.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("starts", [None, [0]])
 def test_a_passport_of_sdp_pe_names_every_kind_of_batch(tmp_path: FilePath, starts: Any) -> None:
     """Without its smallest batch the guarantee would be better than it is."""

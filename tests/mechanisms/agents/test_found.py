@@ -186,6 +186,7 @@ def test_a_passport_with_a_lower_threshold_is_refused(tmp_path: FilePath) -> Non
         load_agent(tmp_path / "forged.npz")
 
 
+@pytest.mark.slow
 @ignored
 def test_a_run_from_its_journal_opens_the_same_pairs(tmp_path: FilePath) -> None:
     given = {"episodes": 400, "epsilon": 20, "journal": tmp_path / "users.sqlite"}

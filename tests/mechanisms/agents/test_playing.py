@@ -78,6 +78,7 @@ def worth(transitions: Floats, rewards: Floats, weights: Floats | None) -> Float
     return values
 
 
+@pytest.mark.slow
 @rows(
     "algorithm, mdp, ends, more",
     [
