@@ -82,7 +82,7 @@ def _run(draw: Draw, layout: Layout, scores: Sequence[Score], seed: int, budget:
 
 
 def single(layout: Layout) -> tuple[Score, ...]:
-    """The scores that are run alone: the default ones but for floating-point bits, and classifiers that are no default."""
+    """The scores that are run alone: the default ones without floating-point bits, and further classifiers."""
     more = (trees(view=layout.view), logistic(view=layout.view), Kernel(view=layout.view))
     known = tuple(score for score in layout.scores() if not only_bits(score))
     return (*known, *(score for score in more if score.name not in {one.name for one in known}))
@@ -132,7 +132,8 @@ def section(rows: dict[str, list[Row]]) -> list[str]:
             f"""Written by `python -m benchmarks.audits.rich`. The claim is epsilon 1 and alpha is {ALPHA}. The column
             "default" has the mean samples of both inputs until the default scores together find the violation. The
             column "best alone" has the mean samples of the single score that is best in hindsight. All default scores
-            but the one of floating-point bits, and the classifiers that are not among them, were run alone. A run ends after {BUDGET:,} samples at most."""
+            but the one of floating-point bits, and classifiers that are not among them, were run alone. A run ends
+            after {BUDGET:,} samples at most."""
         ),
         "",
         "| output and fault | runs | found | default | 90 % of runs | best single score | found | best alone | ratio |",

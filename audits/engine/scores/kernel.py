@@ -64,4 +64,4 @@ class Kernel:
 def _frequencies(coordinates: int) -> Floats:
     """Return the fixed random frequencies of the kernels, an array (coordinates, `FEATURES`)."""
     drawn = np.random.default_rng(0).standard_normal((coordinates, FEATURES))
-    return drawn / (np.resize(WIDTHS, FEATURES) * np.sqrt(coordinates))
+    return np.asarray(drawn / (np.resize(WIDTHS, FEATURES) * np.sqrt(coordinates)))

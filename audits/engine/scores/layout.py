@@ -232,8 +232,8 @@ class Layout:
             return (Identity(), repeated) if self.dtype.kind != "f" else (Identity(),)
         learned = (LinearDiscriminant(ridge, view=self.view, weight=0.35) for ridge in (1e-10, None))
         more = (BestCoordinate(view=self.view, weight=0.3), *((BitParity(weight=0.1),) if self.bits else ()))
-        repeated = Atoms(view=self.view, weight=0.15), Atoms(fewest=2, view=words, weight=0.1)
-        return (*learned, *repeated, *more, *(self._rich() if self.rich else ()))
+        values, whole_outputs = Atoms(view=self.view, weight=0.15), Atoms(fewest=2, view=words, weight=0.1)
+        return (*learned, values, whole_outputs, *more, *(self._rich() if self.rich else ()))
 
     def _rich(self) -> Iterator[Score]:
         """Generate the scores of interactions, of the parts of objects, and of images."""

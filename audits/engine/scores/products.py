@@ -132,7 +132,7 @@ class Norm:
 
         def scorer(drawn: NDArray[np.generic]) -> Floats:
             z = standard(flattened(drawn))
-            return np.einsum("ij,ij->i", z, z)
+            return np.asarray(np.einsum("ij,ij->i", z, z))
 
         return scorer
 
@@ -166,10 +166,14 @@ class Spread:
             return _nothing
         standard = _Standard.of(x, y)
         z = standard(x)
-        directions, gaps = _directions(
-            *(np.cov(z[y == b], rowvar=False, ddof=0).reshape(z.shape[1], -1) for b in (0, 1)), len(z)
-        )
+        zero, one = (_covariance(z[y == label]) for label in (0, 1))
+        directions, gaps = _directions(zero, one, len(z))
         return lambda drawn: (standard(flattened(drawn)) @ directions) ** 2 @ gaps
+
+
+def _covariance(z: Floats) -> Floats:
+    centred = z - z.mean(axis=0)
+    return np.asarray(centred.T @ centred / len(z))
 
 
 def _directions(zero: Floats, one: Floats, n: int) -> tuple[Floats, Floats]:
