@@ -22,6 +22,8 @@ STATED = ("seed", "alpha", "delta", "claim")
 """The fields of `AuditPlan` that a witness (the record of an audit) stores at its top level."""
 SPENT = ("budget", "sharpen", "further")
 """The fields of `AuditPlan` that a witness (the record of an audit) stores under ``replay``."""
+EDITION = 2
+"""The edition of the default scores of an audit. A witness without this number was written with edition 1."""
 
 CALLED = ("scores", "known_ratio", "power")
 """The fields of `AuditPlan` that a witness (the record of an audit) stores with the arguments of the call."""
@@ -43,6 +45,7 @@ class Asked(TypedDict, total=False):
     seconds: float | None
     replay: Mapping[str, object] | None
     searched: tuple[int, int] | None
+    edition: int
     executor: Executor | None
 
 
@@ -73,6 +76,8 @@ class AuditPlan:
         searched: for a replay, the number of the pair that the recorded search found, and the number of samples that
             the search spent. The replay does not search again, so it audits a changed implementation on the same
             pair.
+        edition: the edition of the default scores: 2, or 1 for the replay of a witness that does not name an edition.
+            Edition 1 lacks the scores of interactions, of the parts of objects, and of images.
         executor: draws blocks of samples in parallel. If it uses processes, the audited object must be picklable. The
             executor does not change the result, and the JSON data leave it out.
 
@@ -94,6 +99,7 @@ class AuditPlan:
     seconds: float | None = None
     replay: Mapping[str, object] | None = None
     searched: tuple[int, int] | None = None
+    edition: int = EDITION
     executor: Executor | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -168,13 +174,21 @@ class AuditPlan:
         called = cast(Mapping[str, object], how.get("arguments", {}))
         told = {name: called[name] for name in CALLED if name in called}
         plan = cls.read(stated | told | {name: how[name] for name in SPENT if name in how})
-        return replace(plan, searched=_searched(how.get("search")))
+        return replace(plan, searched=_searched(how.get("search")), edition=_edition(how.get("edition", 1)))
 
     @contextlib.contextmanager
     def timed(self) -> Iterator[None]:
         """Limit the time of all audits in the ``with`` block to the seconds of the plan."""
         with ending_at(None if self.seconds is None else time.monotonic() + self.seconds):
             yield
+
+
+def _edition(recorded: object) -> int:
+    if type(recorded) is not int or not 1 <= recorded <= EDITION:
+        raise ValueError(
+            f"edition ({recorded!r}) of the default scores must be a whole number from 1 to {EDITION}"
+        )
+    return recorded
 
 
 def _searched(recorded: object) -> tuple[int, int] | None:

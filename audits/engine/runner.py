@@ -43,8 +43,11 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
     claimed = curve.epsilon(delta).upper
     points = curve_points(curve, delta, claimed)
     made, record = as_mechanism(sampler), Record()
-    layout = check_randomness(made, pair, seed, budget)
+    layout = replace(check_randomness(made, pair, seed, budget), rich=plan.edition > 1)
     scores = layout.chosen(given)
+    edition = (
+        {"edition": plan.edition} if len(scores) > len(replace(layout, rich=False).chosen(given)) else {}
+    )
     layout = layout.under(scores)
     pace = Pace()
     blocks = draw_blocks(made, pair, seed, budget, executor, layout, record, pace)
@@ -56,7 +59,7 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
     called |= {} if power and not known_ratio else {"power": power, "known_ratio": known_ratio}
     told = dict(plan.replay or {})
     replay = told if "audit" in told else {**call_of("audit", **called), **told}
-    how = {**plan.spent, **_own_randomness(made), **replay, **trial.ended}
+    how = {**plan.spent, **edition, **_own_randomness(made), **replay, **trial.ended}
 
     def measure(ended: Trial) -> Power:
         if not power:

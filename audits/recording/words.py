@@ -21,6 +21,14 @@ SEEN: Mapping[str, str] = {
     "atoms": "which values that recur are in the output",
     "logistic": "a logistic regression on the output",
     "trees": "randomised trees on the output",
+    "sparse projection of bag": "which words, entries and values are in the output",
+    "boosted trees of bag": "which words, entries and values are in the output together",
+    "sparse projection": "a weighted sum of a few numbers in the output",
+    "boosted trees": "ranges of a few numbers in the output",
+    "products": "products of two numbers in the output",
+    "norm": "the distance of the output from the centre",
+    "spread": "the spread of the output in a few directions",
+    "kernel": "the similarity of the output to earlier ones",
 }
 """A description of each score (a number computed from an output), by the beginning of the score's name."""
 

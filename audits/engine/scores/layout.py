@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.data.alike import NUMBER
+from dpproof.audits.data.alike import NUMBER, TEXT
 from dpproof.audits.data.canonical import Kind, is_whole, kind_of, plain
 from dpproof.audits.data.encoding import cells, features, integers_of, tokens
 from dpproof.audits.data.exact import Wide, exactly, low_bytes, wider
@@ -24,15 +24,23 @@ from dpproof.audits.engine.scores.atoms import (
     only_bits,
     row_tokens,
 )
+from dpproof.audits.engine.scores.boosting import BoostedTrees
 from dpproof.audits.engine.scores.classifiers import Classifier, logistic, trees
+from dpproof.audits.engine.scores.kernel import Kernel
 from dpproof.audits.engine.scores.linear import BestCoordinate, BitParity, LinearDiscriminant
 from dpproof.audits.engine.scores.names import check_scores
+from dpproof.audits.engine.scores.parts import bag, tiles
+from dpproof.audits.engine.scores.products import Norm, Products, SparseProjection, Spread
 from dpproof.audits.engine.scores.protocol import Identity, Score, View, flattened, whole
 
 WIDEST = 64
 """The largest number of cells (numbers and words) of an output that scores see, except the score ``tokens``."""
 FEW = 64
 """The bytes of whole numbers are used as a score only if the range of the numbers is at least this."""
+LOW = 8
+"""The kernel is a default score of outputs with at most this many columns. With more it needs too many samples."""
+SIDE = 4
+"""Arrays with at least this many rows and columns are looked at as images, too."""
 DOUBLE = np.dtype(np.float64)
 
 
@@ -51,6 +59,8 @@ class Layout:
         wide: the conversion of integers that no double represents exactly; None if the probe had no such integers.
         count: the number of lowest bytes that vary in the whole numbers of the probe.
         bits: whether each output of the probe held several numbers, and all of them were 0 or 1.
+        loose: if ``plain`` is false, whether the outputs differ in their form or hold many different texts.
+        rich: whether the default scores see interactions, the parts of objects, and images.
         ordered: whether the samples of a block stay in the order of their labels. This is allowed only if no score
             depends on a sample's place, not even in the last bit (docs/notes/audit_pairs.md, Lemma 2).
 
@@ -68,6 +78,8 @@ class Layout:
     wide: Wide | None = None
     count: int = 0
     bits: bool = False
+    loose: bool = False
+    rich: bool = True
     ordered: bool = False
 
     @classmethod
@@ -83,7 +95,8 @@ class Layout:
             return cls(True, block.shape[1:], odd, 1, fractions, dtype, wide, count, bits)
         longest = min(max(sum(1 for _ in cells(row)) for row in block), WIDEST)
         integers = integers_of(block, longest)
-        return cls(False, (), 0.0, longest, fractions, DOUBLE, Wide.of(integers), _varying_bytes(integers))
+        count, loose = _varying_bytes(integers), _is_loose(block)
+        return cls(False, (), 0.0, longest, fractions, DOUBLE, Wide.of(integers), count, loose=loose)
 
     @property
     def width(self) -> int:
@@ -165,6 +178,11 @@ class Layout:
             "float_bits": (float_bits(),),
             "logistic": (logistic(),),
             "trees": (trees(),),
+            "boosted": (BoostedTrees(),),
+            "kernel": (Kernel(),),
+            "products": (Products(), Norm(), Spread()),
+            "sparse": (SparseProjection(),),
+            "parts": (SparseProjection(view=bag), BoostedTrees(view=bag)),
         }
         return tuple(map(self._exact, made[name]))
 
@@ -185,7 +203,7 @@ class Layout:
         return (*found, *more)
 
     def _exact(self, score: Score) -> Score:
-        if isinstance(score, Atoms | LinearDiscriminant | Classifier) and score.view is whole:
+        if isinstance(score, OF_NUMBERS) and score.view is whole:
             return replace(score, view=self.view)
         if isinstance(score, Atoms) and score.view is lowest_bit:
             return replace(score, view=self._bits)
@@ -214,7 +232,23 @@ class Layout:
             return (Identity(), repeated) if self.dtype.kind != "f" else (Identity(),)
         learned = (LinearDiscriminant(ridge, view=self.view, weight=0.35) for ridge in (1e-10, None))
         more = (BestCoordinate(view=self.view, weight=0.3), *((BitParity(weight=0.1),) if self.bits else ()))
-        return (*learned, Atoms(view=self.view, weight=0.15), Atoms(fewest=2, view=words, weight=0.1), *more)
+        values, whole_outputs = Atoms(view=self.view, weight=0.15), Atoms(fewest=2, view=words, weight=0.1)
+        return (*learned, values, whole_outputs, *more, *(self._rich() if self.rich else ()))
+
+    def _rich(self) -> Iterator[Score]:
+        """Generate the scores of interactions, of the parts of objects, and of images."""
+        yield SparseProjection(view=self.view, weight=0.1)
+        yield Products(view=self.view, weight=0.1)
+        yield Norm(view=self.view, weight=0.08)
+        yield Spread(view=self.view, weight=0.08)
+        yield BoostedTrees(view=self.view, weight=0.1)
+        if self.width <= LOW:
+            yield Kernel(view=self.view, weight=0.1)
+        if self.loose:
+            yield SparseProjection(view=bag, weight=0.2)
+            yield BoostedTrees(view=bag, weight=0.1)
+        if self.native and self.wide is None and len(self.shape) > 1 and min(self.shape[:2]) >= SIDE:
+            yield LinearDiscriminant(None, view=tiles, weight=0.1)
 
     def _digits(self) -> Iterator[Score]:
         """Generate the scores of the low bits of floating-point numbers and of the bytes of whole numbers."""
@@ -222,6 +256,27 @@ class Layout:
             yield float_bits(view=self._bits, weight=0.05)
         if self.count:
             yield self._low_bytes(self.count, 0.05)
+
+
+OF_NUMBERS = (
+    Atoms,
+    LinearDiscriminant,
+    Classifier,
+    BoostedTrees,
+    Kernel,
+    Products,
+    Norm,
+    Spread,
+    SparseProjection,
+)
+"""The scores that get exact columns of doubles instead of the output itself."""
+
+
+def _is_loose(block: Block) -> bool:
+    """Whether the outputs differ in the number or the kinds of their cells, or hold many different texts."""
+    flat = [list(cells(row)) for row in block]
+    words = {cell for row in flat for cell in row if cell[0] not in (NUMBER, TEXT)}
+    return len({tuple(kind for kind, _ in row) for row in flat}) > 1 or len(words) > FEW
 
 
 def _ignores_places(score: Score) -> bool:

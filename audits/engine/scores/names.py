@@ -13,6 +13,11 @@ SCORE_NAMES: Mapping[str, str] = {
     "float_bits": "the lowest set bits of floating-point numbers",
     "logistic": "logistic regression",
     "trees": "randomised trees",
+    "boosted": "a few shallow trees, each fitted to the residuals of the others",
+    "kernel": "the witness of a Gaussian kernel",
+    "products": "products of two coordinates: correlations, norms, covariances",
+    "sparse": "a discriminant of the few coordinates whose means clearly differ",
+    "parts": "the words, entries and paths of texts and nested collections",
 }
 """The names of scores, with descriptions. `dpproof.audits.engine.scores.layout.Layout.named` makes the scores."""
 
