@@ -83,7 +83,7 @@ def _diffprivlib(trace: Trace, module: Any) -> Iterator[tuple[Any, str, Any]]:
 def _randomise(trace: Trace, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def randomise(self: Any, value: Any = None) -> Any:
         args = () if value is None else (value,)
-        if trace.inside:
+        if trace.inside or trace.is_seeded(getattr(self, "_rng", None)):
             return original(self, *args)
         settings = {
             name: one for name, one in vars(self).items() if name[0] != "_" and name != "random_state"
@@ -110,7 +110,7 @@ def _opacus(trace: Trace, module: Any) -> Iterator[tuple[Any, str, Any]]:
     original = kind.add_noise
 
     def add_noise(self: Any) -> None:
-        if trace.inside:
+        if trace.inside or trace.is_seeded(self.generator or sys.modules["torch"]):
             original(self)
             return
         fixed = (self.noise_multiplier, self.max_grad_norm, self.expected_batch_size, self.loss_reduction)

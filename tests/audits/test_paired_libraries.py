@@ -57,7 +57,7 @@ class Choice:
 
     def __init__(self, epsilon, sensitivity, utility, *, monotonic=False):
         self.epsilon, self.delta, self.sensitivity, self.monotonic = epsilon, 0.0, sensitivity, monotonic
-        self.utility, self.random_state, self._rng = utility, None, np.random.RandomState(0)
+        self.utility, self.random_state, self._rng = utility, None, np.random.RandomState()
 
     def randomise(self):
         scale = 2 * self.sensitivity / self.epsilon
@@ -67,12 +67,19 @@ class Choice:
 class Bounded:
     """A mechanism of the same form that adds noise and keeps the result between two bounds."""
 
-    def __init__(self, epsilon, sensitivity, upper):
+    def __init__(self, epsilon, sensitivity, upper, random_state=None):
         self.epsilon, self.delta, self.sensitivity, self.upper = epsilon, 0.0, sensitivity, upper
-        self.random_state, self._rng = None, np.random.RandomState(0)
+        self.random_state, self._rng = random_state, np.random.RandomState(random_state)
 
     def randomise(self, value):
         return min(value + self._rng.laplace(0, self.sensitivity / self.epsilon), self.upper)
+
+
+OWN = Bounded(1.0, 1.0, 9.0, random_state=7)
+
+
+def made_by_the_caller(data):
+    return OWN.randomise(sum(data))
 
 
 @pytest.fixture
@@ -91,8 +98,11 @@ def as_diffprivlib(monkeypatch):
         (lambda data: Bounded(1.0, 1.0, 9.0).randomise(sum(data)), ""),
         (lambda data: Bounded(1.0, 1.0, len(data)).randomise(sum(data)), "upper 3 in the first run, upper 2"),
         (lambda data: [Bounded(1.0, 1.0, 9.0).randomise(1.0) for _ in data], "ends where the first run draws"),
+        (lambda data: Bounded(1.0, 1.0, 9.0, random_state=7).randomise(sum(data)), "seed of this generator is 7"),
+        (lambda data: Bounded(1.0, 1.0, 9.0, int(9 * sum(data))).randomise(1), "seed of this generator is computed"),
+        (made_by_the_caller, ""),
     ],
-    ids=["utilities of several", "monotonic", "sensitivity", "sound", "bound from the data", "calls"],
+    ids=["utilities of several", "monotonic", "sensitivity", "sound", "bound from the data", "calls", "seed", "data", "caller"],
 )  # fmt: skip
 @pytest.mark.usefixtures("as_diffprivlib")
 def test_mechanisms_in_the_form_of_diffprivlib_are_compared(mechanism, told):
