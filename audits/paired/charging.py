@@ -240,12 +240,8 @@ def _declared(at: int, one: Draw, other: Draw) -> Charge:
         found.problem, found.kind, found.always = words, "declared sensitivity", True
         return found
     loss = one.priced(change) if one.priced is not None else None
-    if loss is None and math.isnan(change):
-        found.unknown = (
-            f"the inputs of {one.name} are not numbers of one shape, so their distance is not measured"
-        )
-    elif loss is None:
-        found.unknown = f"{one.name} states no epsilon without a delta for a change of {change:.6g}"
+    if loss is None:
+        found.unknown = f"{one.name} states it as {one.stated}"
     return found if loss is None else _pure(found, loss, one.name, False)
 
 

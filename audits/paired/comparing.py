@@ -102,8 +102,8 @@ def _unpriced(paid: Sequence[Charge]) -> Iterator[Seen]:
     for one in paid:
         if one.unknown:
             text = (
-                f"The loss on these inputs is not known, because {one.unknown}; check the whole function with"
-                " `dpproof audit`, which needs its outputs only."
+                f"The loss on these inputs is not known, because {one.unknown}, which dpproof does not convert to an"
+                " epsilon of this pair; check the whole function with `dpproof audit`, which needs its outputs only."
             )
             yield Seen("library", text, one.place, sure=False)
 

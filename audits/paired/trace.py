@@ -51,6 +51,7 @@ class Draw:
         picked: what an argument of the maximum, a choice or a library's mechanism answered.
         declared: the sensitivity that a library's mechanism was given.
         priced: the epsilon that a library's mechanism states for a change of its input; None if it states none.
+        stated: what the mechanism states its loss as, in words.
         order: the norm in which its sensitivity bounds the change.
         one_way: whether all numbers of its input must move in one direction.
     """
@@ -66,6 +67,7 @@ class Draw:
     scores: Any = None
     declared: float | None = None
     priced: Callable[[float], float | None] | None = None
+    stated: str = ""
     order: float = 2
     one_way: bool = False
 
