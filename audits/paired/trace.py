@@ -94,7 +94,7 @@ class Trace:
         self.before = before
         self.inside = False
         self.seeded: list[tuple[Any, Any, str]] = []
-        self.entropies: set[int] = set()
+        self.entropies: set[Any] = set()
         self.main, self.aside = (np.random.Generator(np.random.PCG64(seed)) for seed in SEEDS)
 
     @property
