@@ -37,7 +37,7 @@ class Charge:
         problem, kind: a fault of this draw alone, in words.
         always: whether the fault is one at every delta.
         doubtful: whether sound mechanisms do this, too.
-        unknown: whether the input of a library's mechanism differs and its loss is not known.
+        unknown: why the loss of a library's mechanism is not known though its input differs, in words.
     """
 
     at: int
@@ -52,7 +52,7 @@ class Charge:
     kind: str = "noise scale"
     always: bool = False
     doubtful: bool = False
-    unknown: bool = False
+    unknown: str = ""
 
 
 def charges(first: Trace, second: Trace) -> list[Charge]:
@@ -240,7 +240,8 @@ def _declared(at: int, one: Draw, other: Draw) -> Charge:
         found.problem, found.kind, found.always = words, "declared sensitivity", True
         return found
     loss = one.priced(change) if one.priced is not None else None
-    found.unknown = loss is None
+    if loss is None:
+        found.unknown = f"{one.name} states it as {one.stated}"
     return found if loss is None else _pure(found, loss, one.name, False)
 
 

@@ -30,6 +30,8 @@ Known = Mapping[int, Sequence[tuple[Any, str]]]
 """For each primitive, the modules and the names under which modules of users hold it."""
 MEASURED = ("sensitivity", "declared sensitivity")
 """Observations that random answers in the same run do not make doubtful."""
+UNCOVERED = ("output without noise", "control flow", "exception")
+"""Observations that noise from a given seed explains."""
 CLOSE = 1 + 1e-9
 """Relative tolerance of sensitivities: they come from rounded sums."""
 
@@ -86,11 +88,12 @@ def compare_runs(
     doubts = list(_doubts(recorded, again))
     seen = [*_structure(recorded, other, delta), *_sensitivities(paid, delta)]
     seen += _excess(paid, loss, epsilon, delta, _numbers(recorded.output))
+    seen += _seeds(recorded, again, other, seen)
     if recorded.raised:  # then the second run is the doubtful one only if it raises, too
         doubts = [one for one in doubts if one.kind != "exception" or other.raised]
     if doubts or any(draw.family in COINS for draw in recorded.trace.draws):
         seen = [one if one.kind in MEASURED and not doubts else one.doubtful() for one in seen]
-    seen = sorted([*seen, *doubts, *_unpriced(paid)], key=lambda one: not one.sure)
+    seen = sorted([*seen, *doubts, *_unpriced(paid)], key=lambda one: (not one.sure, one.kind != "seed"))
     return Compared(tuple(seen), loss, epsilon, delta, _counted(recorded.trace))
 
 
@@ -98,8 +101,29 @@ def _unpriced(paid: Sequence[Charge]) -> Iterator[Seen]:
     """Generate the mechanisms of libraries whose loss on this pair is not known."""
     for one in paid:
         if one.unknown:
-            text = "The loss of this mechanism on these inputs is not known."
+            text = (
+                f"The loss on these inputs is not known, because {one.unknown}, which dpproof does not convert to an"
+                " epsilon of this pair; check the whole function with `dpproof audit`, which needs its outputs only."
+            )
             yield Seen("library", text, one.place, sure=False)
+
+
+def _seeds(recorded: _Run, again: _Run, other: _Run, seen: Sequence[Seen]) -> Iterator[Seen]:
+    """Generate each line that gives a generator a seed; where the outputs differ, it is a difference."""
+    sure = any(one.sure and one.kind in UNCOVERED for one in seen)
+    for place in dict.fromkeys(one for _, _, one in recorded.trace.seeded):
+        first, repeated, second = (
+            [seed for _, seed, at in run.trace.seeded if at == place] for run in (recorded, again, other)
+        )
+        given = f"{first[0]!r}"[:60] if same(first, second) else "computed from the data"
+        if not same(first, repeated):
+            given = "another number in each run"
+        text = (
+            f"The seed of this generator is {given}. Noise of a seed that is written in the code or computed from the"
+            " data is not random to somebody who knows the code, so dpproof does not count it as noise. Draw from a"
+            " generator without a given seed, or from one that the caller passes."
+        )
+        yield Seen("seed", text, place, sure)
 
 
 def _primitives(trace: Trace) -> list[tuple[Any, str, Any]]:
@@ -175,9 +199,12 @@ def _doubts(recorded: _Run, again: _Run) -> Iterator[Seen]:
             "exception", f"The run on the first data set raises {recorded.raised}", recorded.place, sure=False
         )
     if again.diverged or again.raised != recorded.raised or not same(recorded.output, again.output):
+        draws = "only a part" if recorded.trace.draws else "none"
         text = (
-            "Two runs on the same data differ, so some randomness is not under replay, or the function keeps a state."
-            " Draw from the generator that dpproof passes as rng."
+            f"Two runs on the same data differ: dpproof observes {draws} of the randomness of this function, or the"
+            " function keeps a state. Noise that a library makes in compiled code, such as that of PyDP, cannot be"
+            " repeated: use `dpproof audit` for it, which needs outputs only. Noise that your own code draws from"
+            " numpy can be repeated if it comes from the generator that dpproof passes as rng."
         )
         yield Seen("same data", text, recorded.place, sure=False)
     for draw in recorded.trace.draws:

@@ -6,14 +6,19 @@ followed. dpproof takes its law on trust, and compares its input and its paramet
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from dpproof.audits.paired.noisy import resolved
 from dpproof.audits.paired.trace import Draw, Family, Trace, here
+
+NORMS = {"Absolute": 1, "L1": 1, "L2": 2, "LInf": np.inf}
+"""The metrics of OpenDP that are norms of a change."""
 
 
 def declared(
@@ -57,6 +62,9 @@ def _opendp(trace: Trace, module: Any) -> Iterator[tuple[Any, str, Any]]:
         made = Draw(
             Family.DECLARED, "OpenDP measurement", (str(self.input_metric), str(self.output_measure)), here()
         )
+        metric, measure = made.fixed
+        made.stated = f"{measure} for {metric}"
+        made.order, made.one_way = NORMS.get(metric.split("Distance")[0], 2), "monotonic" in metric
         made.priced = lambda change: _mapped(self, change)
         return declared(trace, made, arg, lambda: original(self, arg))
 
@@ -66,12 +74,13 @@ def _opendp(trace: Trace, module: Any) -> Iterator[tuple[Any, str, Any]]:
 
 def _mapped(measurement: Any, change: float) -> float | None:
     """Return the epsilon that OpenDP states for inputs at a measured distance; None if it states none."""
-    if str(measurement.output_measure) != "MaxDivergence" or "Distance" not in str(measurement.input_metric):
+    norm = str(measurement.input_metric).split("Distance")[0]
+    if str(measurement.output_measure) != "MaxDivergence" or norm not in NORMS or not math.isfinite(change):
         return None
-    try:
-        return float(measurement.map(change))
-    except Exception:  # a distance of another type, or NaN
-        return None
+    for distance in (change, math.ceil(change)):  # the distance of whole numbers is a whole number
+        with suppress(Exception):
+            return float(measurement.map(distance))
+    return None
 
 
 def _diffprivlib(trace: Trace, module: Any) -> Iterator[tuple[Any, str, Any]]:
@@ -83,7 +92,7 @@ def _diffprivlib(trace: Trace, module: Any) -> Iterator[tuple[Any, str, Any]]:
 def _randomise(trace: Trace, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def randomise(self: Any, value: Any = None) -> Any:
         args = () if value is None else (value,)
-        if trace.inside:
+        if trace.inside or trace.is_seeded(getattr(self, "_rng", None)):
             return original(self, *args)
         settings = {
             name: one for name, one in vars(self).items() if name[0] != "_" and name != "random_state"
@@ -96,6 +105,7 @@ def _randomise(trace: Trace, name: str, original: Callable[..., Any]) -> Callabl
             tuple(f"{name} {one!r}" for name, one in sorted(settings.items())),
             here(),
         )
+        made.stated = "an epsilon with a delta"
         made.priced = lambda change: None if self.delta else float(self.epsilon)
         made.declared = None if sensitivity is None else float(sensitivity)
         if value is None:  # a choice by utilities, each of which moves by at most the sensitivity
@@ -110,11 +120,12 @@ def _opacus(trace: Trace, module: Any) -> Iterator[tuple[Any, str, Any]]:
     original = kind.add_noise
 
     def add_noise(self: Any) -> None:
-        if trace.inside:
+        if trace.inside or trace.is_seeded(self.generator or sys.modules["torch"]):
             original(self)
             return
         fixed = (self.noise_multiplier, self.max_grad_norm, self.expected_batch_size, self.loss_reduction)
         made = Draw(Family.DECLARED, "Opacus noise", fixed, here(), declared=float(self.max_grad_norm))
+        made.stated = "a noise multiplier"
         summed = np.concatenate([one.summed_grad.detach().numpy().ravel() for one in self.params])
 
         def run() -> list[Any]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpproof.audits.paired.noisy import drawn, resolved
+from dpproof.audits.paired.seeds import seedings, unless_seeded
 from dpproof.audits.paired.trace import Draw, Family, Trace, here
 
 NUMPY_OTHER = (
@@ -27,7 +28,7 @@ RANDOM_OTHER = (
 )  # fmt: skip
 UNTOUCHED = ("numpy", "random", "secrets", "dpproof", "scipy", "tempfile")
 """Packages whose own imports of primitives stay as they are."""
-ORIGINAL = np.random.Generator
+ORIGINAL, BITS = np.random.Generator, np.random.PCG64
 
 
 class Source:
@@ -121,7 +122,7 @@ def generator_of(trace: Trace) -> np.random.Generator:
     source = Source(trace)
     methods: dict[str, Any] = {name: _method(getattr(source, name)) for name in NAMED}
     methods |= {name: _named(source, name) for name in NUMPY_OTHER if hasattr(ORIGINAL, name)}
-    made: np.random.Generator = type("Generator", (ORIGINAL,), methods)(np.random.PCG64(20_260_218))
+    made: np.random.Generator = type("Generator", (ORIGINAL,), methods)(BITS(20_260_218))
     return made
 
 
@@ -136,6 +137,13 @@ def _named(source: Source, name: str) -> Callable[..., Any]:
 def replacements(trace: Trace) -> Iterator[tuple[Any, str, Any]]:
     """Generate the object, the name and the replacement of each primitive of the standard places."""
     source = Source(trace)
+    yield from seedings(trace, lambda: generator_of(trace))
+    for place, name, new in (*_numpy(source), *_standard(source)):
+        kept = place is secrets or name == "SystemRandom"
+        yield place, name, new if kept else unless_seeded(trace, place, name, new)
+
+
+def _numpy(source: Source) -> Iterator[tuple[Any, str, Any]]:
     for name in (*NAMED, "randn", "rand"):
         yield np.random, name, getattr(source, name)
     for name in ("random_sample", "ranf", "sample"):
@@ -143,15 +151,13 @@ def replacements(trace: Trace) -> Iterator[tuple[Any, str, Any]]:
     for name in NUMPY_OTHER:
         if hasattr(np.random, name):
             yield np.random, name, _free(source, name)
-    yield np.random, "default_rng", lambda seed=None: generator_of(trace)
-    yield from _standard(trace, source)
 
 
 def _free(source: Source, name: str) -> Callable[..., Any]:
     return lambda *args, **options: source.other(name, *args, **options)
 
 
-def _standard(trace: Trace, source: Source) -> Iterator[tuple[Any, str, Any]]:
+def _standard(source: Source) -> Iterator[tuple[Any, str, Any]]:
     kept = random.Random(20_260_219)
     yield random, "random", lambda: source.random()
     for name in ("gauss", "normalvariate"):
@@ -176,7 +182,7 @@ def _system(source: Source, kept: random.Random) -> dict[str, Any]:
     methods: dict[str, Any] = {
         name: _method(_repeated(source, name, getattr(kept, name))) for name in RANDOM_OTHER
     }
-    methods["random"] = lambda self: source.random()
+    methods |= {"random": lambda self: source.random(), "seed": lambda self, *seed: None}
     for name in ("gauss", "normalvariate"):
         methods[name] = lambda self, mu=0.0, sigma=1.0: source.normal(mu, sigma)
     methods["uniform"] = lambda self, a, b: source.uniform(a, b)

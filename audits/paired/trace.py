@@ -51,6 +51,7 @@ class Draw:
         picked: what an argument of the maximum, a choice or a library's mechanism answered.
         declared: the sensitivity that a library's mechanism was given.
         priced: the epsilon that a library's mechanism states for a change of its input; None if it states none.
+        stated: what the mechanism states its loss as, in words.
         order: the norm in which its sensitivity bounds the change.
         one_way: whether all numbers of its input must move in one direction.
     """
@@ -66,6 +67,7 @@ class Draw:
     scores: Any = None
     declared: float | None = None
     priced: Callable[[float], float | None] | None = None
+    stated: str = ""
     order: float = 2
     one_way: bool = False
 
@@ -81,18 +83,28 @@ class DivergedError(Exception):
 
 
 class Trace:
-    """The draws of one run; with ``before``, a replay of that recorded run."""
+    """The draws of one run; with ``before``, a replay of that recorded run.
+
+    ``seeded`` lists what got a seed in the run, the seed, and the file and line. ``entropies`` are those that
+    seed sequences got from the operating system in the run.
+    """
 
     def __init__(self, before: Trace | None = None) -> None:
         self.draws: list[Draw] = []
         self.before = before
         self.inside = False
+        self.seeded: list[tuple[Any, Any, str]] = []
+        self.entropies: set[Any] = set()
         self.main, self.aside = (np.random.Generator(np.random.PCG64(seed)) for seed in SEEDS)
 
     @property
     def source(self) -> np.random.Generator:
         """The generator of all draws; the mechanisms of libraries have one of their own."""
         return self.aside if self.inside else self.main
+
+    def is_seeded(self, generator: Any) -> bool:
+        """Return whether this run gave a generator (or a module with one) a seed."""
+        return any(one is generator for one, _, _ in self.seeded)
 
     def draw(self, made: Draw) -> Draw | None:
         """Add a draw; return the same draw of the recorded run.

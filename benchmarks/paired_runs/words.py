@@ -48,7 +48,14 @@ that it is sound to use the data after a random answer, as randomised response d
 **Which primitives.** dpproof follows Laplace, Gaussian, Gumbel and uniform numbers of numpy, `random` and `secrets`,
 and choices with given probabilities. It repeats the other draws of these modules without following their law. It takes
 the mechanisms of OpenDP, diffprivlib and Opacus on trust and compares their inputs and parameters. It does not follow
-noise that a mechanism draws from torch itself.
+noise that a mechanism draws from torch itself, nor noise that a library makes in compiled code, such as that of PyDP.
+The answer is *undecided* then.
+
+**Seeds.** Numbers of a generator that the mechanism itself gives a seed do not count as noise, whether the seed is
+written in the code or computed from the data: somebody who knows the code can compute them. The answer names the line
+of the seed. This covers the generators and bit generators of numpy, `numpy.random.seed`, `random.seed`,
+`random.Random`, the generators of torch, and the setting `random_state` of diffprivlib. A generator that the caller
+passes, and one without a given seed, make noise. With a given seed, equal outputs are *undecided*.
 
 **Which cases.** The cases below are our own. Cebere et al. (arXiv 2602.17454) report 13 violations in 12 libraries. The
 repository of their tool, dp-recorder (commit 85d189e), expects 24 failed and 49 passed tests on three libraries: 11 and

@@ -20,8 +20,21 @@ def test_opendp_states_the_loss_of_the_measured_change():
     for epsilon, answer in ((0.5, Answer.NO_DIFFERENCE), (0.4, Answer.UNDECIDED)):
         found = compare_runs(lambda data: measurement(float(len(data))), MORE, LESS, epsilon=epsilon)
         assert found.answer is answer, found
+    whole = dp.m.make_laplace(dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int), scale=1.0)
+    found = compare_runs(lambda data: whole([len(data)] * 2), MORE, LESS, epsilon=1)
+    assert "need epsilon 2 at delta 0" in found.seen[0].text  # a change of 2 in the norm of this measurement
     beside = compare_runs(lambda data: (measurement(1.0), len(data)), MORE, LESS, epsilon=1)
     assert [one.kind for one in beside.seen] == ["output without noise"]
+
+
+def test_a_loss_of_opendp_that_is_not_known_has_a_reason_and_a_remedy():
+    dp = pytest.importorskip("opendp.prelude")
+    dp.enable_features("contrib")
+    gauss = dp.m.make_gaussian(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=1.0)
+    found = compare_runs(lambda data: gauss(len(data)), MORE, LESS, epsilon=1, delta=1e-6)
+    assert found.answer is Answer.UNDECIDED
+    assert "states it as ZeroConcentratedDivergence for AbsoluteDistance(i32)" in found.seen[0].text
+    assert "; check the whole function with `dpproof audit`" in found.seen[0].text
 
 
 @pytest.mark.slow
@@ -48,6 +61,10 @@ def test_opacus_gets_sums_of_clipped_gradients(per_record):
     found = compare_runs(step, np.full((3, 2), 5.0), np.full((2, 2), 5.0), epsilon=1.0)
     assert found.answer is (Answer.UNDECIDED if per_record else Answer.DIFFERENCE), found
     assert found.draws == {"Opacus noise": 1}
+    seeded = compare_runs(
+        lambda data: (torch.manual_seed(5), step(data))[1], np.ones((3, 2)), 2 * np.ones((3, 2)), epsilon=1
+    )
+    assert [one.kind for one in seeded.seen][:2] == ["seed", "output without noise"]
     if not per_record:
         assert "The parameters of Opacus noise depend on the data" in found.seen[0].text
 
@@ -57,7 +74,7 @@ class Choice:
 
     def __init__(self, epsilon, sensitivity, utility, *, monotonic=False):
         self.epsilon, self.delta, self.sensitivity, self.monotonic = epsilon, 0.0, sensitivity, monotonic
-        self.utility, self.random_state, self._rng = utility, None, np.random.RandomState(0)
+        self.utility, self.random_state, self._rng = utility, None, np.random.RandomState()
 
     def randomise(self):
         scale = 2 * self.sensitivity / self.epsilon
@@ -67,12 +84,19 @@ class Choice:
 class Bounded:
     """A mechanism of the same form that adds noise and keeps the result between two bounds."""
 
-    def __init__(self, epsilon, sensitivity, upper):
+    def __init__(self, epsilon, sensitivity, upper, random_state=None):
         self.epsilon, self.delta, self.sensitivity, self.upper = epsilon, 0.0, sensitivity, upper
-        self.random_state, self._rng = None, np.random.RandomState(0)
+        self.random_state, self._rng = random_state, np.random.RandomState(random_state)
 
     def randomise(self, value):
         return min(value + self._rng.laplace(0, self.sensitivity / self.epsilon), self.upper)
+
+
+OWN = Bounded(1.0, 1.0, 9.0, random_state=7)
+
+
+def made_by_the_caller(data):
+    return OWN.randomise(sum(data))
 
 
 @pytest.fixture
@@ -91,8 +115,12 @@ def as_diffprivlib(monkeypatch):
         (lambda data: Bounded(1.0, 1.0, 9.0).randomise(sum(data)), ""),
         (lambda data: Bounded(1.0, 1.0, len(data)).randomise(sum(data)), "upper 3 in the first run, upper 2"),
         (lambda data: [Bounded(1.0, 1.0, 9.0).randomise(1.0) for _ in data], "ends where the first run draws"),
+        (lambda data: Bounded(1.0, 1.0, 9.0, random_state=7).randomise(sum(data)), "seed of this generator is 7"),
+        (lambda data: Bounded(1.0, 1.0, 9.0, int(9 * sum(data))).randomise(1), "seed of this generator is computed"),
+        (made_by_the_caller, ""),
     ],
-    ids=["utilities of several", "monotonic", "sensitivity", "sound", "bound from the data", "calls"],
+    ids=["utilities of several", "monotonic", "sensitivity", "sound", "bound from the data", "calls", "seed", "data",
+         "caller"],
 )  # fmt: skip
 @pytest.mark.usefixtures("as_diffprivlib")
 def test_mechanisms_in_the_form_of_diffprivlib_are_compared(mechanism, told):

@@ -43,7 +43,7 @@ def test_the_loss_is_that_of_the_accountant():
     "noise",
     [
         lambda rng: np.random.laplace(0, 1),
-        lambda rng: np.random.default_rng(3).laplace(scale=1.0),
+        lambda rng: np.random.default_rng().laplace(scale=1.0),
         lambda rng: random.gauss(0, 1),
         lambda rng: secrets.SystemRandom().normalvariate(0, 1),
         lambda rng: 2 * np.random.randn() - 3,
@@ -56,16 +56,87 @@ def test_each_primitive_is_under_replay(noise):
     assert [one.kind for one in found.seen] == ["sensitivity"]
 
 
+def _torch_noise(generator):
+    torch = pytest.importorskip("torch")
+    return float(torch.randn(1, generator=generator(torch)))
+
+
+@rows(
+    "noise, seed",
+    [
+        (lambda data: np.random.default_rng(5).laplace(), "5"),
+        (lambda data: np.random.default_rng(int(100 * sum(data))).laplace(), "computed from the data"),
+        (lambda data: np.random.RandomState(seed=5).laplace(), "5"),
+        (lambda data: np.random.Generator(np.random.PCG64(5)).laplace(), "5"),
+        (lambda data: np.random.default_rng(np.random.SeedSequence(5)).laplace(), "5"),
+        (lambda data: (np.random.seed(5), np.random.laplace())[1], "5"),
+        (lambda data: (random.seed(5), random.gauss(0, 1))[1], "5"),
+        (lambda data: random.Random(5).gauss(0, 1), "5"),
+        (lambda data: _torch_noise(lambda torch: torch.Generator().manual_seed(5)), "5"),
+        (lambda data: _torch_noise(lambda torch: torch.manual_seed(5)), "5"),
+    ],
+    ids=[
+        "default_rng", "data", "RandomState", "PCG64", "SeedSequence", "numpy", "random", "Random", "torch generator",
+        "torch",
+    ],
+)  # fmt: skip
+def test_noise_of_a_given_seed_is_no_noise(noise, seed):
+    found = compare_runs(lambda data: len(data) + noise(data), MORE, LESS, epsilon=1)
+    assert found.answer is Answer.DIFFERENCE
+    assert found.seen[0].kind == "seed"
+    assert f"The seed of this generator is {seed}. Noise of a seed that is written" in found.seen[0].text
+    assert f"{__file__}:" in found.seen[0].place
+
+
+def test_a_seeded_choice_that_agrees_is_undecided():
+    def chosen(data):
+        return np.random.default_rng(5).choice(2, p=[0.9 - len(data) / 100, 0.1 + len(data) / 100])
+
+    assert compare_runs(chosen, MORE, LESS, epsilon=0.1).answer is Answer.UNDECIDED
+
+
+@rows(
+    "generator",
+    [
+        lambda rng: np.random.default_rng(rng),
+        lambda rng: np.random.default_rng(np.random.SeedSequence().spawn(2)[1]),
+        lambda rng: rng.spawn(1)[0],
+        lambda rng: (np.random.seed(), np.random)[1],
+    ],
+    ids=["passed", "sequence", "spawned", "entropy"],
+)
+def test_a_generator_of_the_caller_or_of_entropy_is_noise(generator):
+    found = compare_runs(lambda data, rng: len(data) + generator(rng).laplace(), MORE, LESS, epsilon=1)
+    assert found.answer is Answer.NO_DIFFERENCE, found
+
+
+def test_the_classes_of_generators_stay_classes():
+    """A function may ask whether it got a generator, and may derive a class from one."""
+    kept = np.random.RandomState(0)
+
+    def kinds(data):
+        derived = type("Own", (np.random.RandomState,), {})
+        return [isinstance(kept, np.random.RandomState), isinstance(kept, derived), type(derived()).__name__]
+
+    assert compare_runs(kinds, MORE, LESS, epsilon=1).answer is Answer.NO_DIFFERENCE
+    assert kinds([]) == [True, False, "Own"]
+
+
+PLACES = [(np.random, "laplace"), (np.random, "RandomState"), (np.random, "seed"), (random, "random"),
+          (random.Random, "seed"), (secrets, "randbelow")]  # fmt: skip
+
+
 def test_the_primitives_are_put_back():
-    before = np.random.laplace, random.random, secrets.randbelow
+    before = [getattr(place, name) for place, name in PLACES]
     compare_runs(lambda data: len(data) + np.random.laplace(), MORE, LESS, epsilon=1)
-    assert (np.random.laplace, random.random, secrets.randbelow) == before
+    assert [getattr(place, name) for place, name in PLACES] == before
 
 
 def test_randomness_outside_of_the_replay_is_no_finding():
     own = np.random.Generator(np.random.PCG64(0))
     found = compare_runs(lambda data, rng: len(data) + own.laplace(), MORE, LESS, epsilon=1)
     assert found.answer is Answer.UNDECIDED
+    assert "dpproof observes none of the randomness of this function" in found.seen[1].text
 
 
 @rows("epsilon, delta", [(math.inf, 0), (-1, 0), (1, 1)], ids=str)
