@@ -21,9 +21,9 @@ their own noise, with `arithmetic="real"`, and for at most {SECONDS[True]:.0f} s
 without a fault). `dpproof.compare_runs` compared it on the data and one neighbour. The packages cannot be seeded, so
 another run can differ.
 
-The table holds the answers before anything was mended. Two causes were mended afterwards: the audit now also changes a
-record to a missing value of the data, and it reads the numbers and words inside a text. With these changes the audit
-finds `true_order`; a test covers missing values.
+In the first run the audit found 43 of 51 faults, and 2 of its answers were wrong assurances. Then three causes were
+mended: the audit also changes a record to a missing value of the data, it reads the numbers and words inside a text, and
+`compare_runs` no longer counts the numbers of a generator with a given seed as noise.
 
 The faults were written by one person. So the page does not show what share of the faults of other programs would be
 found.

@@ -35,6 +35,8 @@ OTHERS = (
     f"events of mass below {FLOOR:g}",
     "parities of three or more bits, and other events of several coordinates at once",
     "low bits of floating-point numbers",
+    "a rare tail that shows one input, if the other values on its side show the other input",
+    "types of outputs that compare as equal, such as 3 and 3.0",
 )
 """The kinds of events in which no violations are planted."""
 CUT = f"what follows the first {FARTHEST} numbers and words of an output"
