@@ -235,6 +235,8 @@ most.
   on fresh samples. Each phase uses the same number of samples per input (training on both inputs, threshold
   on one, bound on both: five times the size in all). One pair of inputs, one process. It tests pure
   claims only.
+- statdp: ten intervals of the output are tried on half of the samples, and the best one is tested on the other
+  half. Each direction has half of the error probability. It tests pure claims and gives no bound.
 - dp_auditorium: the hockey-stick tester with its default network. Half of the samples are for training,
   and Hoeffding's bound uses the other half. Each order of the inputs has half the failure probability.
   It rejects the claim or does not, and bounds delta.""",

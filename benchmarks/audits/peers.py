@@ -4,6 +4,7 @@ What such a Python needs (3.11 does for all):
 
 - jax-privacy: ``pip install jax-privacy==2.0.0``.
 - dp-sniper: its source on the path, with torch, scikit-learn, tensorboard and mmh3.
+- statdp: its source (cmla-psu/statdp, commit d1f1e8f) installed with pip.
 - dp_auditorium: its source (python/dp_auditorium of google/differential-privacy) on the path, with
   tensorflow 2.15.0, tensorflow-probability 0.23.0, google-vizier 0.1.6, etils 1.5.2, pipeline-dp, protobuf
   4.23.4, grpcio and grpcio-tools 1.60.0, googleapis-common-protos 1.56.4, google-api-core 2.15.0 and numpy
@@ -68,6 +69,7 @@ STEPS = tuple(base * 10**k for k in range(2, 6) for base in (1, 2, 5))
 PEERS = {
     "jax-privacy": Peer("jax-privacy", "jax_privacy_script.py", STEPS, 20),
     "dp-sniper": Peer("dp-sniper", "dp_sniper_script.py", STEPS[3:], 5, only_pure=True),
+    "statdp": Peer("statdp", "statdp_script.py", STEPS[:10], 5, only_pure=True),
     "dp_auditorium": Peer("dp_auditorium", "dp_auditorium_script.py", (1_000, 10_000, 100_000), 3),
 }
 
