@@ -72,9 +72,7 @@ class Standing(enum.Enum):
 
 _NEARLY_ALL = 0.9
 """An observer with this advantage, who begins with even chances, names the right dataset in 95 % of all cases."""
-_LITTLE = (
-    " These numbers rule out almost nothing: an observer may tell the two datasets apart in nearly every case."
-)
+_LITTLE = " These numbers rule out almost nothing: an observer may tell the two datasets apart in nearly every case."
 
 
 @dataclass(frozen=True)

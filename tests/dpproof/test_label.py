@@ -157,7 +157,9 @@ def test_every_form_warns_of_numbers_that_rule_out_almost_nothing(sigma, little,
     lines = "</text>", '<text class="note" x="18" y="">'
     for ending, form in FORMS.items():
         words = " ".join(re.sub(r'y="[\d.]+"', 'y=""', form(label)).replace("".join(lines), " ").split())
-        assert ("an observer may tell the two datasets apart in nearly every case." in words) is little, ending
+        assert ("an observer may tell the two datasets apart in nearly every case." in words) is little, (
+            ending
+        )
 
 
 CLAIMS = """
