@@ -113,11 +113,15 @@ def first_lines(found: Sequence[Comparison], wrong: Sequence[str]) -> list[str]:
     above = sum(one.slack is not None and one.slack >= 0 for one in found)
     lines = [
         f"{len(found)} published guarantees, {done} of them recomputed.",
-        f"Outcome: {outcome}.",
-        f"{above} of the {done} published numbers are upper bounds under the facts that their sources state.",
+        f"Outcome: {outcome or 'no row could be read'}.",
+        f"{above} of the {done} published numbers are upper bounds, given what the sources state and each condition.",
         "A number that is reproduced may still be looser than the certified one. --verbose prints a paragraph on each.",
     ]
-    return [*lines, *(f"A record breaks a rule of the registry: {told}" for told in wrong[:5])]
+    more = [f"Another {len(wrong) - _SHOWN} faults are in the JSON answer."] * (len(wrong) > _SHOWN)
+    return [*lines, *(f"A record has a fault: {told}" for told in wrong[:_SHOWN]), *more]
+
+
+_SHOWN = 5
 
 
 def emit_records(path: Path, outside: bool) -> int:

@@ -157,6 +157,10 @@ def fairness(one: Comparison) -> str:
         assumes = f", with {one.reading.assumes}" if one.reading.assumes else ""
         told = f"{one.reading.name} gives {_range(one.reading.ends)}{assumes}"
         said.append(f"The most charitable reading that gives the number: {told}.")
+        if one.word is Word.ROUNDED_DOWN and one.slack is not None and one.slack >= 0:
+            said.append(
+                "The published number is a bound all the same, because the certified one is not larger."
+            )
     elif one.found.best is not None:
         tried = ", ".join(f"{reading.name} ({_range(reading.ends)})" for reading in one.found.plain)
         said.append(f"No reading gives the number to its digits. Tried, besides roundings: {tried}.")
@@ -180,7 +184,7 @@ def _range(ends: Ends) -> str:
 
 def _decimal(value: Fraction, up: bool) -> str:
     """Return a number that is at least 0 with six digits, rounded in that direction, without idle zeros."""
-    places = _DIGITS - len(str(int(value)))
+    places = max(_DIGITS - len(str(int(value))), 1)
     scaled = value * 10**places
     whole = math.ceil(scaled) if up else math.floor(scaled)
     digits = f"{whole:0{places + 1}d}"

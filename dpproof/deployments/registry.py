@@ -60,12 +60,15 @@ def read_record(path: Path, schema: Path, known: Sequence[Deployment]) -> tuple[
     library = _yaml()
     try:
         record = library.safe_load(path.read_text("utf-8"))
-    except (library.YAMLError, UnicodeError) as error:
+    except (library.YAMLError, UnicodeError, ValueError, RecursionError) as error:
         return [], [f"{path.stem}: it is no YAML: {' '.join(str(error).split())}"]
     if not isinstance(record, Mapping):
         return [], [f"{path.stem}: it must be a map with the key 'deployment'"]
     wrong = [f"{path.stem}: {told}" for told in problems(record, schema)]
     try:
+        faults = _faults(_stated(record))
+        if faults:
+            return [], [*wrong, *(f"{path.stem}: {told}" for told in faults)]
         return list(rows_of(path.stem, record, known)), wrong
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         return [], wrong or [f"{path.stem}: it cannot be read: {error!r}"]
@@ -81,13 +84,43 @@ def rows_of(name: str, record: Mapping[str, Any], known: Sequence[Deployment]) -
         yield replace(row, published={**row.published, **numbers}) if alone else row
 
 
+def _stated(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    return record["deployment"].get("privacy_loss", {}).get("privacy_parameters") or {}
+
+
 def _published(record: Mapping[str, Any]) -> dict[str, str]:
-    stated = record["deployment"].get("privacy_loss", {}).get("privacy_parameters") or {}
-    return {name: _text(stated[name]) for name in _NUMBERS if isinstance(stated.get(name), int | float)}
+    stated = _stated(record)
+    return {name: text for name in _NUMBERS if name in stated and _is_number(text := _text(stated[name]))}
 
 
-def _text(value: float) -> str:
-    return f"{value:g}" if value < 1e-3 else repr(value)
+def _faults(stated: Mapping[str, Any]) -> list[str]:
+    """Return why numbers of a record cannot be those of a guarantee. A formula, as text, is no fault."""
+    largest = {"epsilon": _LARGEST, "rho": _LARGEST, "delta": 1.0}
+    return [
+        f"{name} ({stated[name]!r}) must be a number from 0 to {largest[name]:g}"
+        for name in _NUMBERS
+        if stated.get(name) is not None
+        and (_is_number(_text(stated[name])) or not isinstance(stated[name], str))
+        and (isinstance(stated[name], bool | list | dict) or not 0 <= float(stated[name]) <= largest[name])
+    ]
+
+
+_LARGEST = 1e5
+"""A larger epsilon or rho is taken for a slip of the pen."""
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a number. YAML reads 1e-5, without a point, as text."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _text(value: object) -> str:
+    """Return a number of YAML with all its digits, and 1e-5 for 1e-05."""
+    return re.sub(r"e-0(?=\d)", "e-", str(value))
 
 
 def _new(name: str, record: Mapping[str, Any], numbers: dict[str, str]) -> Deployment:

@@ -70,6 +70,11 @@ class Standing(enum.Enum):
     REFUSED = ("refused", "The file contradicts itself. Nothing follows from it.", "#b3261e", 1)
 
 
+_NEARLY_ALL = 0.9
+"""An observer with this advantage, who begins with even chances, names the right dataset in 95 % of all cases."""
+_LITTLE = " These numbers rule out almost nothing: an observer may tell the two datasets apart in nearly every case."
+
+
 @dataclass(frozen=True)
 class Row:
     """One line of a card: a name, its value, and a sentence that says what the value means."""
@@ -112,6 +117,12 @@ class Label:
     checks: Sequence[str] = ()
 
     @property
+    def meaning(self) -> str:
+        """What the word at the top means, and a warning if the numbers rule out almost nothing."""
+        little = self.numbers is not None and self.numbers.advantage.upper > _NEARLY_ALL
+        return f"{self.standing.meaning}{_LITTLE * little}"
+
+    @property
     def made_by(self) -> str:
         """The version of dpproof and the file that the card was made from."""
         return f"Made by dpproof {__version__} from {self.source}."
@@ -133,7 +144,7 @@ class Label:
             "source": self.source,
             "dpproof": __version__,
             "standing": self.standing.value,
-            "meaning": self.standing.meaning,
+            "meaning": self.meaning,
             "verdict": self.verdict,
             "promise": self.promise,
             "facts": {row.name: row.value for row in self.facts},

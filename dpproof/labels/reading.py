@@ -38,7 +38,7 @@ def read_label(path: Path, asked: Asked, claim: str | None = None, outside: bool
         ValueError: there is no such file, its kind is unknown, or its content cannot be read.
     """
     if not path.is_file():
-        raise ValueError(f"file ({str(path)!r}) must be a claim file, an answer in JSON, or a passport.")
+        raise ValueError(f"file ({str(path)!r}) must exist: a claim file, an answer in JSON, or a passport.")
     if path.suffix not in KINDS:
         raise ValueError(f"file ({str(path)!r}) must end in one of: {', '.join(KINDS)}")
     if claim is not None and path.suffix != ".toml":

@@ -34,7 +34,7 @@ def as_text(label: Label) -> str:
     """Return the card for a terminal."""
     lines = [
         f"{TITLE}: {label.title}",
-        *_wrapped(f"{label.standing.value.upper()}. {label.standing.meaning}", ""),
+        *_wrapped(f"{label.standing.value.upper()}. {label.meaning}", ""),
     ]
     for heading, rows in sections(label):
         lines += ["", heading]
@@ -70,7 +70,7 @@ def as_html(label: Label) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{TITLE}: {escape(label.title)}</title><style>{css}</style></head><body><article>"
         f"<h1>{TITLE}</h1><p>{escape(label.title)}</p>"
-        f'<p class="standing" style="color:{colour}">{escape(standing.value)}</p><p>{escape(standing.meaning)}</p>'
+        f'<p class="standing" style="color:{colour}">{escape(standing.value)}</p><p>{escape(label.meaning)}</p>'
         f"{body}</article></body></html>\n"
     )
 
@@ -132,7 +132,7 @@ def _svg_lines(label: Label) -> Iterator[tuple[str, str, str]]:
     yield "title", TITLE, ""
     yield from (("value", line, "") for line in textwrap.wrap(label.title, _LETTERS))
     yield "standing", label.standing.value, ""
-    yield from (("note", line, "") for line in textwrap.wrap(label.standing.meaning, _LETTERS + 6))
+    yield from (("note", line, "") for line in textwrap.wrap(label.meaning, _LETTERS + 6))
     for heading, rows in sections(label):
         yield "heading", heading, ""
         for row in rows:

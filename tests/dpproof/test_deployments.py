@@ -20,7 +20,7 @@ from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.cli import app
-from dpproof.deployments.comparing import Word, compare, compare_all, fairness
+from dpproof.deployments.comparing import Word, _decimal, compare, compare_all, fairness
 from dpproof.deployments.records import bundled, census, read_rows
 from dpproof.deployments.registry import problems, read_registry, record_of
 from dpproof.deployments.renyi import _ORDERS, Training
@@ -247,6 +247,11 @@ def test_a_record_of_a_claim_keeps_the_rules_of_the_registry(tmp_path, monkeypat
     done = CliRunner().invoke(app, ["check", "claims.toml", "--emit", "registry"])
     assert (done.exit_code, "Wrote ward_data.yaml." in done.output) == (0, True), done.output
     assert problems(yaml.safe_load((tmp_path / "ward_data.yaml").read_text()), tmp_path / "none") == []
+
+
+@rows(("value", "text"), (("12345.67", "12345.7"), ("123456", "123456"), ("1234567.25", "1234567.3")))
+def test_a_large_number_keeps_its_magnitude(value, text):
+    assert _decimal(Fraction(value), up=True) == text
 
 
 def test_the_command_line_compares_a_table_and_refuses_a_place_elsewhere(tmp_path):

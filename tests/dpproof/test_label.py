@@ -150,6 +150,18 @@ def test_the_word_follows_the_verdict(verdict, standing, quick, monkeypatch):
     assert verdict is Verdict.PROVED or "No number on this card is" in FORMS[".txt"](label)
 
 
+@rows(("sigma", "little"), (("0.3", True), ("0.31", False)))
+def test_every_form_warns_of_numbers_that_rule_out_almost_nothing(sigma, little, quick):
+    """The advantage of a Gaussian is 2 Phi(1 / (2 sigma)) - 1: 0.904 and 0.894."""
+    label = label_of_result(account("gaussian", sigma=sigma, sensitivity=1, adjacency="replace"), "", FEW)
+    lines = "</text>", '<text class="note" x="18" y="">'
+    for ending, form in FORMS.items():
+        words = " ".join(re.sub(r'y="[\d.]+"', 'y=""', form(label)).replace("".join(lines), " ").split())
+        assert ("an observer may tell the two datasets apart in nearly every case." in words) is little, (
+            ending
+        )
+
+
 CLAIMS = """
 [[claim]]
 name = "kept"

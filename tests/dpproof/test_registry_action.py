@@ -120,3 +120,33 @@ def test_a_record_of_any_form_gets_a_reason_and_no_row(text, tmp_path):
     assert rows == []
     assert wrong
     assert all(told.startswith("odd: ") for told in wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("epsilon", ".nan"),
+        ("epsilon", "-1.0"),
+        ("rho", "true"),
+        ("rho", "[1, 2]"),
+        ("delta", "2"),
+        ("rho", "1e300"),
+    ],
+)
+def test_a_number_that_no_guarantee_has_is_named_and_gets_no_verdict(name, value, tmp_path):
+    content = record("Odd", **{"epsilon": 1.0, "delta": 1e-5, "rho": 0.1} | {name: "HERE"})
+    path = tmp_path / "odd.yaml"
+    path.write_text(yaml.safe_dump(content).replace("HERE", value), encoding="utf-8")
+    rows, wrong = read_record(path, tmp_path / "none", bundled())
+    assert rows == []
+    assert wrong[0].startswith(f"odd: {name} (")
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"), [("1e-5", "1e-5"), ("0.000123456789", "0.000123456789"), ("n^-2", None)]
+)
+def test_a_delta_keeps_its_digits_even_where_yaml_reads_text(written, kept, tmp_path):
+    path = tmp_path / "new.yaml"
+    path.write_text(yaml.safe_dump(record("New", epsilon=1.0, delta="HERE")).replace("HERE", written))
+    ((row,), _) = read_record(path, tmp_path / "none", bundled())
+    assert row.published.get("delta") == kept
