@@ -22,7 +22,7 @@ without a fault). `dpproof.compare_runs` compared it on the data and one neighbo
 another run can differ.
 
 In the first run the audit found 43 of 51 faults, and 2 of its answers were wrong assurances. Then three causes were
-mended: the audit also changes a record to a missing value of the data, it reads the numbers and words inside a text, and
+mended. The audit also changes a record to a missing value of the data, and it reads the numbers and words in a text.
 `compare_runs` no longer counts the numbers of a generator with a given seed as noise.
 
 The faults were written by one person. So the page does not show what share of the faults of other programs would be
