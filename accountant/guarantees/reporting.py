@@ -64,9 +64,13 @@ def regret(guarantee: Profile, mu: Number) -> Bound:
 
 def _gap(delta: Callable[[Number], Bound], mu: Fraction, a: float, b: float) -> tuple[float, float]:
     """Bounds on the largest (delta_mu(e) - delta(e)) / (1 + exp(e)) for e in [a, b]: the value at a, and a bound."""
-    here, there = delta(a), delta(b)
     with precision(128):
         wanted, paid = gaussian_delta(mu, exact(a)), 1 + arb_of(exact(a)).exp()
+        most = round_up(wanted / paid)
+    if most <= _SMALL:  # whatever delta is
+        return 0.0, max(most, 0.0)
+    here, there = delta(a), delta(b)
+    with precision(128):
         low = round_down((wanted - arb_of(exact(here.upper))) / paid)
         high = round_up((wanted - arb_of(exact(there.lower))) / paid)
     return max(low, 0.0), max(high, 0.0)

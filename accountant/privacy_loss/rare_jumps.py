@@ -20,7 +20,7 @@ from functools import partial
 
 from numpy.typing import NDArray
 
-from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.numbers.elementary import exp_of_complex
 from dpproof.accountant.numbers.inversion import LEAST_DELTA, last_where
 from dpproof.accountant.pairs.base import Floats, Tilted
@@ -87,8 +87,7 @@ def parted(part: Jumping, times: int, *, log_delta: float, epsilon: float | None
     Raises:
         Inapplicable: if this method has no answer.
     """
-    place = _far_place(part, log_delta - QUIET - 2 - math.log(times))
-    outlook = Outlook(part, times, place)
+    outlook = _outlook(part, times, log_delta)
     if epsilon is not None:
         return _near(part, times, outlook, epsilon)
     found = _near(part, times, outlook, outlook.at(log_delta + _USUAL))
@@ -96,6 +95,11 @@ def parted(part: Jumping, times: int, *, log_delta: float, epsilon: float | None
     off = math.log(low / 2 + high / 2) - log_delta if low > 0 else 0.0
     better = found.aim[0] - off / found.aim[1]
     return found if abs(off) < _FAR_OFF or better <= 0 else _near(part, times, outlook, better)
+
+
+@lru_cache(8)
+def _outlook(part: Jumping, times: int, log_delta: float) -> Outlook:
+    return Outlook(part, times, _far_place(part, log_delta - QUIET - 2 - math.log(times)))
 
 
 _USUAL, _FAR_OFF, _NARROW = 2.5, 2.0, 1e-5

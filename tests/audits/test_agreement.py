@@ -25,7 +25,7 @@ AGREE = {
     "rlsvi": ("rewards-only", {"states": 2, "actions": 2, "horizon": 2, "episodes": 4}),
     "central-counts": ("replace", COUNTS),
     "local-counts": ("replace", COUNTS),
-    "shuffled-count": ("replace", {"users": 50, "threshold": 120.0, "encoding": "bits"}),
+    "shuffled-count": ("replace", {"users": 50, "threshold": 120.0, "encoding": "bits"}, 4 * BUDGET, FACTOR),
     "dp-sgd": ("add-remove", {"sampling_rate": 0.3, "noise_multiplier": 1.0, "steps": 4}),
     "cyclic-sgd": (
         "add-remove",
