@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -162,7 +163,8 @@ def _epsilons(found: Numbers) -> Iterator[Row]:
         told = "The first number shows how exactly the guarantee is known. The mechanism may be more private."
         if pair is not None:
             told = f"A known pair of neighbours reaches at least {between(pair).split(' to ')[0]}."
-        yield Row(f"epsilon at delta {delta}", between(bound), told if bound.upper else "")
+        said = told if 0 < bound.upper < math.inf else ""
+        yield Row(f"epsilon at delta {delta}", between(bound), said)
     if found.worst is not None:
         yield Row(
             "epsilon at delta 0",

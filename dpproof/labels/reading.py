@@ -84,7 +84,7 @@ def _of_json(path: Path, source: str, asked: Asked) -> Label:
                 **data["parameters"],
             )
             told = [_stated(result, data)]
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
         rule = (
             "must be an answer of dpproof account --json or dpproof simulate --json, or the text of to_json"
         )
