@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.engine.scores.protocol import Floats, Ints, Scorer, View, flattened, viewed, whole
+from dpproof.audits.engine.scores.protocol import Floats, Ints, Learned, Scorer, flattened
 
 MOST = 1 << 13
 """A fit uses at most this many of the latest samples."""
@@ -22,15 +22,10 @@ STEP = 0.4
 
 
 @dataclass(frozen=True)
-class BoostedTrees:
+class BoostedTrees(Learned):
     """A score that is a sum of shallow regression trees for the label (Friedman 2001, with squared loss).
 
     It finds boxes: ranges of a few coordinates that together are more frequent on one input.
-
-    Attributes:
-        training: the number of samples before the first fit.
-        view: converts outputs to the columns that the score uses.
-        weight: the weight of its bets, relative to other scores.
 
     >>> rng = np.random.default_rng(0)
     >>> labels = rng.integers(0, 2, 2000)
@@ -41,15 +36,7 @@ class BoostedTrees:
     True
     """
 
-    training: int = 64
-    oriented: bool = True
-    view: View = whole
-    weight: float = 1.0
-
-    @property
-    def name(self) -> str:
-        """The name of the score, with the name of its ``view``, which converts the outputs."""
-        return "boosted trees" + viewed(self.view)
+    kind = "boosted trees"
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to scores, fitted to the samples."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.audits.engine.scores.linear import LinearDiscriminant
-from dpproof.audits.engine.scores.protocol import Floats, Ints, Scorer, View, flattened, viewed, whole
+from dpproof.audits.engine.scores.protocol import Floats, Ints, Learned, Scorer, flattened
 
 MOST = 1 << 14
 """A fit uses at most this many of the latest samples."""
@@ -21,28 +21,15 @@ FARTHEST = 12.0
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(Learned):
     """A score that is the regularised witness function of a sum of Gaussian kernels of three widths.
 
     The witness of the maximum mean discrepancy is the function whose means under the two inputs differ most (Gretton
     et al. 2012). Here it is computed from random Fourier features (Rahimi and Recht 2007) with fixed frequencies. It is
     regularised like Fisher's discriminant, because some features vary more than others.
-
-    Attributes:
-        training: the number of samples before the first fit.
-        view: converts outputs to the columns that the score uses.
-        weight: the weight of its bets, relative to other scores.
     """
 
-    training: int = 64
-    oriented: bool = True
-    view: View = whole
-    weight: float = 1.0
-
-    @property
-    def name(self) -> str:
-        """The name of the score, with the name of its ``view``, which converts the outputs."""
-        return "kernel" + viewed(self.view)
+    kind = "kernel"
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to scores, fitted to the samples; 0 unless both labels occur twice."""

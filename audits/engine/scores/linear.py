@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.engine.scores.protocol import Floats, Ints, Scorer, View, flattened, viewed, whole
+from dpproof.audits.engine.scores.protocol import Floats, Ints, Learned, Scorer, flattened, viewed
 from dpproof.audits.engine.scores.tails import LEVELS
 
 MOST = 1 << 15
@@ -19,26 +19,14 @@ DECLARED = 64
 
 
 @dataclass(frozen=True)
-class BestCoordinate:
+class BestCoordinate(Learned):
     """A score that is one coordinate of the output, the one whose extreme values differ most between the inputs.
 
     The score finds a rare event in one coordinate, which a linear score over many coordinates does not show.
-
-    Attributes:
-        training: the number of samples before the first fit.
-        view: converts outputs to the columns that the score uses.
-        weight: the weight of its bets, relative to other scores.
     """
 
-    training: int = 64
+    kind = "best coordinate"
     oriented: bool = False
-    view: View = whole
-    weight: float = 1.0
-
-    @property
-    def name(self) -> str:
-        """The name of the score, with the name of its ``view``, which converts the outputs."""
-        return "best coordinate" + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to the coordinate whose tail best distinguishes the inputs."""
@@ -60,24 +48,13 @@ def _clearest(x: Floats, signs: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class BitParity:
+class BitParity(Learned):
     """A score that is the parity of two bits of the output, those whose parity differs most between the inputs.
 
-    Attributes:
-        training: the number of samples before the first fit.
-        view: converts outputs to the columns that the score uses; a coordinate above 1/2 is a bit that is set.
-        weight: the weight of its bets, relative to other scores.
+    A coordinate above 1/2 is a bit that is set.
     """
 
-    training: int = 64
-    oriented: bool = True
-    view: View = whole
-    weight: float = 1.0
-
-    @property
-    def name(self) -> str:
-        """The name of the score, with the name of its ``view``, which converts the outputs."""
-        return "parity of two bits" + viewed(self.view)
+    kind = "parity of two bits"
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to scores, after choosing the two bits; 0 unless both labels occur."""
@@ -102,7 +79,7 @@ def _signs(outputs: NDArray[np.generic]) -> Floats:
 
 
 @dataclass(frozen=True)
-class LinearDiscriminant:
+class LinearDiscriminant(Learned):
     """A score that is Fisher's linear discriminant: a linear function that separates the two inputs' outputs.
 
     The direction is the inverse covariance within a class times the difference of the two means; a class holds the
@@ -114,17 +91,10 @@ class LinearDiscriminant:
         ridge: the weight of the identity matrix when it is mixed with the covariance of the standardised coordinates.
             ``None`` stands for d / (n + d), for n samples in d dimensions.
         limit: the largest dimension; if the outputs have more coordinates, those whose means differ most are used.
-        view: a function that converts outputs to the columns that the score uses, for example a few relevant
-            coordinates.
-        weight: the weight of the score relative to other scores; a score without a weight has weight 1.
     """
 
     ridge: float | None = 1e-10
-    training: int = 64
-    oriented: bool = True
     limit: int = 512
-    view: View = whole
-    weight: float = 1.0
 
     @property
     def name(self) -> str:

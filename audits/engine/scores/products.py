@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.audits.engine.scores.linear import LinearDiscriminant
-from dpproof.audits.engine.scores.protocol import Floats, Ints, Scorer, View, flattened, viewed, whole
+from dpproof.audits.engine.scores.protocol import Floats, Ints, Learned, Scorer, flattened
 
 MOST = 1 << 14
 """A fit uses at most this many of the latest samples."""
@@ -28,28 +28,15 @@ DIRECTIONS = 3
 
 
 @dataclass(frozen=True)
-class SparseProjection:
+class SparseProjection(Learned):
     """A score that is a linear discriminant of the few coordinates whose means differ clearly.
 
     A coordinate is used if its means differ by more than the largest difference that is expected among so many
     coordinates without an effect. In many dimensions the score needs fewer samples than a discriminant of all
     coordinates, if the fault is in a few of them.
-
-    Attributes:
-        training: the number of samples before the first fit.
-        view: converts outputs to the columns that the score uses.
-        weight: the weight of its bets, relative to other scores.
     """
 
-    training: int = 64
-    oriented: bool = True
-    view: View = whole
-    weight: float = 1.0
-
-    @property
-    def name(self) -> str:
-        """The name of the score, with the name of its ``view``, which converts the outputs."""
-        return "sparse projection" + viewed(self.view)
+    kind = "sparse projection"
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to scores, fitted to the samples; 0 unless both labels occur twice."""
@@ -64,11 +51,8 @@ class SparseProjection:
 
 
 @dataclass(frozen=True)
-class Products:
+class Products(Learned):
     """A score that is a linear discriminant of the few products of two coordinates whose means differ clearly.
-
-    Attributes:
-        training, view, weight: as in `SparseProjection`.
 
     >>> rng = np.random.default_rng(0)
     >>> labels = rng.integers(0, 2, 4000)
@@ -79,15 +63,7 @@ class Products:
     True
     """
 
-    training: int = 64
-    oriented: bool = True
-    view: View = whole
-    weight: float = 1.0
-
-    @property
-    def name(self) -> str:
-        """The name of the score, with the name of its ``view``, which converts the outputs."""
-        return "products" + viewed(self.view)
+    kind = "products"
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to scores, fitted to the samples; 0 unless both labels occur twice."""
@@ -109,22 +85,11 @@ class Products:
 
 
 @dataclass(frozen=True)
-class Norm:
-    """A score that is the squared distance of an output from the centre, in units of the coordinates' spreads.
+class Norm(Learned):
+    """A score that is the squared distance of an output from the centre, in units of the coordinates' spreads."""
 
-    Attributes:
-        training, view, weight: as in `SparseProjection`.
-    """
-
-    training: int = 64
+    kind = "norm"
     oriented: bool = False
-    view: View = whole
-    weight: float = 1.0
-
-    @property
-    def name(self) -> str:
-        """The name of the score, with the name of its ``view``, which converts the outputs."""
-        return "norm" + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to scores; the centre and the spreads come from the samples."""
@@ -138,26 +103,15 @@ class Norm:
 
 
 @dataclass(frozen=True)
-class Spread:
-    """A score from the directions in which the covariances of the two inputs' outputs differ most.
+class Spread(Learned):
+    """A score from the directions along which the variances of the two inputs' outputs differ most.
 
     The score adds up the squared parts of an output along these directions, weighted by the difference of the two
     variances. It is the witness of a kernel that is the square of the scalar product, restricted to the largest
     eigenvalues of the difference.
-
-    Attributes:
-        training, view, weight: as in `SparseProjection`.
     """
 
-    training: int = 64
-    oriented: bool = True
-    view: View = whole
-    weight: float = 1.0
-
-    @property
-    def name(self) -> str:
-        """The name of the score, with the name of its ``view``, which converts the outputs."""
-        return "spread" + viewed(self.view)
+    kind = "spread"
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to scores, fitted to the samples; 0 unless both labels occur twice."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,29 @@ def flattened(outputs: NDArray[Any]) -> Floats:
         raise ValueError("score: An integer in the outputs is beyond 2^53, too large for an exact double.")
     flat = flat.astype(np.float64)
     return np.clip(flat, -1e300, 1e300, out=flat)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned:
+    """The fields and the name of a score that is fitted to numbers.
+
+    Attributes:
+        training: the number of samples before the first fit.
+        oriented: whether high scores always indicate the second input.
+        view: converts outputs to the columns that the score uses.
+        weight: the weight of its bets, relative to other scores.
+    """
+
+    kind: ClassVar[str]
+    training: int = 64
+    oriented: bool = True
+    view: View = whole
+    weight: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """The kind of the score, with the name of its ``view``, which converts the outputs."""
+        return self.kind + viewed(self.view)
 
 
 @dataclass(frozen=True)
