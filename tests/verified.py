@@ -20,7 +20,7 @@ HOUR = 3600.0
 
 @cache
 def results() -> dict[str, Result]:
-    """Statement id -> what the kernel finds today. The worker that comes first derives them for all workers."""
+    """Return the verdict of every statement by its id. The first worker derives the verdicts for all workers."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
     if run is None:
         return {found.id: found for found in verify()}
@@ -41,7 +41,7 @@ def results() -> dict[str, Result]:
 
 @cache
 def answers() -> dict[str, dict[str, Any]]:
-    """Statement id -> the same as ``dpproof verify --json`` prints it."""
+    """Return what ``dpproof verify --json`` prints for every statement, by its id."""
     return {name: as_json(found) for name, found in results().items()}
 
 

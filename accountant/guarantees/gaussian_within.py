@@ -94,7 +94,7 @@ class _Paid:
 def _searched(
     delta: Callable[[Number], Bound], paid: _Paid, reach: float, *, finite: bool, missed: Missed | None
 ) -> Bound:
-    """Return bounds on the least mu with the convex hull of delta <= delta_mu + paid from 0 to ``reach``."""
+    """Return bounds on the least mu for which delta_mu + ``paid`` is above the convex hull of delta up to ``reach``."""
     found, place = _by_cells(delta, paid, reach, finite=finite)
     if missed is None or found.lower == 0:
         return found

@@ -1,4 +1,4 @@
-"""The settings and the result of the audit of a user's own training function; see `own_training`."""
+"""The settings and the result of `audit_training`, the audit of a user's own training function."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class Job:
 
     @property
     def observed(self) -> str:
-        """The observed part of each training, in words."""
+        """A description of what the attack observes of each training."""
         return "the weights after every step" if self.stepwise else "the weights after the training"
 
     def run(self, records: Records, rng: np.random.Generator, see: Step) -> Any:

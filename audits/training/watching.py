@@ -24,7 +24,8 @@ from dpproof.audits.training.dp_sgd import one_thread
 from dpproof.audits.training.opacus import quiet
 
 Train = Callable[[Any, Any, int], Any]
-"""A function of the user: model, dataset and seed to an Opacus engine, or to anything else. It trains in place."""
+"""A user's training function. It takes a model, a dataset and a seed, and trains the model in place. It may return an
+Opacus engine, from which the claim is read."""
 Loss = Callable[[Any, Any], Any]
 """A function from the outputs of the model and the targets of some records to their mean loss."""
 Step = Callable[[Any, Any], None]

@@ -89,9 +89,10 @@ def _counts(faults: list[tuple[Case, Answer]]) -> str:
     return (
         f"Of {len(faults)} faults, the audit found {len(faults) - len(missed)}, `compare_runs` found {len(pairs)}, and"
         f" {either} were found by one of them. The audit did not find {len(missed)}:"
-        f" {sum(consistent(audit) for _, audit in missed)} answers are *consistent*,"
-        f" {sum(audit['verdict'] == 'error' for _, audit in missed)} are errors. The answer is a *wrong* assurance for"
-        f" {sum(wrong(*pair) for pair in missed)} faults."
+        f" {sum(consistent(audit) for _, audit in missed)} times the answer is *consistent*,"
+        f" {sum(audit['verdict'] == 'inconclusive' for _, audit in missed)} times *inconclusive*, and"
+        f" {sum(audit['verdict'] == 'error' for _, audit in missed)} times an error. The answer is a *wrong* assurance"
+        f" for {sum(wrong(*pair) for pair in missed)} faults."
     )
 
 
@@ -100,7 +101,7 @@ def _alarms(sound: list[tuple[Case, Answer]]) -> str:
     return (
         f"Of {len(sound)} untouched mechanisms, {sum(map(refuted, audits))} were reported as a *violation*, and"
         f" {sum('floating' in audit['verdict'] for audit in audits)} as *violation (floating point only)*. The second"
-        " answer is no false alarm: the low bits of these outputs break the promise."
+        " answer is about low bits alone. It is not counted as a false alarm, and was not checked by other means."
     )
 
 

@@ -18,7 +18,7 @@ from dpproof.audits.engine.scores.protocol import Floats, Ints, Learned, Scorer,
 MOST = 1 << 14
 """A fit uses at most this many of the latest samples."""
 LIMIT = 256
-"""The largest number of coordinates whose products are compared: those whose squares differ most."""
+"""Products of at most this many coordinates are compared. The coordinates whose squares differ most are chosen."""
 KEPT = 32
 """The largest number of coordinates or products that a sparse score adds up."""
 FARTHEST = 12.0
