@@ -108,7 +108,7 @@ class OneEvent(Profile):
 
     def _best(self, score: _Score) -> Event:
         """Return the event with the largest estimated score. Values are tried on a grid, and then on a finer one."""
-        unit = math.hypot(1 / float(self.threshold), 1 / float(self.query))
+        unit = math.hypot(1 / _double(self.threshold), 1 / _double(self.query))
         early, late = np.linspace(-5.0, 5.0, 21) * unit, np.linspace(-12.0, 6.0, 37) * unit
         _, event = max(
             (self._on_grid(score, *shape, early, late) for shape in self._shapes()),
@@ -141,7 +141,7 @@ class OneEvent(Profile):
 
     def _estimates(self, below: int, rest: int, every: bool, early: Floats, late: Floats) -> Floats:
         """Return estimates of the probability of the event, for all pairs of values."""
-        noise, scale = float(self.query / self.threshold), float(self.query)
+        noise, scale = _double(self.query / self.threshold), _double(self.query)
         weights = np.exp(-_NODES * _NODES / 2) * (_WIDTH / math.sqrt(2 * math.pi))
         under, over = (
             _log_tails(scale * early[:, None] - noise * _NODES),
@@ -149,6 +149,14 @@ class OneEvent(Profile):
         )
         some = np.exp(rest * _log_tails(over)) if every else -np.expm1(rest * _log_tails(-over))
         return np.asarray((np.exp(below * under) * weights) @ some.T)
+
+
+def _double(number: Fraction) -> float:
+    """Return a number above 0 as a double, for estimates. It is moved to where products of two do not overflow."""
+    return float(min(max(number, _SMALLEST), 1 / _SMALLEST))
+
+
+_SMALLEST = Fraction(1, 10**150)
 
 
 def _log_tails(y: Floats) -> Floats:

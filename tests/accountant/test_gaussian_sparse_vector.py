@@ -122,6 +122,24 @@ def test_extreme_noise_and_the_smallest_delta_are_answered(query, threshold):
     assert (found.upper == math.inf) == (query == 1e-300)
 
 
+@rows(
+    ("sensitivity", "query", "threshold", "delta_at_0"),
+    [
+        (1e-300, 1e300, None, 0.0),
+        (1e-160, 1e160, None, 0.0),
+        (5e-324, 1e300, 1e-300, 0.0),
+        (1e10, 1e10, 1e-300, 0.38292492254802624),  # the query alone has noise: mu = 1
+        (1.0, 1e-150, 1e300, 3.989422804014327e-301),  # the threshold hides the query: mu = 1e-300
+    ],
+)
+def test_ratios_that_no_double_holds_are_answered(sensitivity, query, threshold, delta_at_0):
+    asked = GaussianSparseVectorParameters(query, 1, 1, threshold, sensitivity=sensitivity)
+    guarantee = account(asked).guarantee
+    found = guarantee.delta(0)
+    assert found.lower * (1 - 1e-12) <= delta_at_0 <= found.upper * (1 + 1e-12)
+    assert guarantee.epsilon("1e-30").lower <= guarantee.epsilon("1e-30").upper
+
+
 def test_samples_have_the_enumerated_law():
     """40,000 runs, level 1e-6: the chi-squared distance to the enumeration, and a control with another threshold."""
     parameters = GaussianSparseVectorParameters(2.0, 4, 2, 1.5)
