@@ -55,6 +55,11 @@ class WithFailure(Profile):
         """Whether delta is known to be convex in e^epsilon: if it is for the inner guarantee."""
         return self.inner.convex
 
+    @property
+    def two_sided(self) -> bool:
+        """Whether delta is known to be convex at epsilon 0, too: if it is for the inner guarantee."""
+        return self.inner.two_sided
+
     def _inner_epsilon(self, failure: Fraction, target: Fraction) -> Bound:
         if target < failure:
             return Bound(math.inf, math.inf)

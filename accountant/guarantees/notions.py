@@ -283,6 +283,11 @@ class RenyiDP(Profile):
         """Whether delta is known to be convex in e^epsilon: by the optimal conversion, of one or of all orders."""
         return self.conversion is OPTIMAL and len(self.orders.listed or ()) <= 1
 
+    @property
+    def two_sided(self) -> bool:
+        """Whether delta is convex at epsilon 0, too. It need not be: a conversion bounds pairs in one order."""
+        return False
+
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
         """Return a lower and an upper bound on the trade-off function at ``alpha``, as Arb numbers.
 
@@ -355,6 +360,11 @@ class ZCDP(Profile):
     def convex(self) -> bool:
         """Whether delta is known to be convex in e^epsilon: by the optimal conversion."""
         return self.conversion is OPTIMAL
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether delta is convex at epsilon 0, too. It need not be: a conversion bounds pairs in one order."""
+        return False
 
     def enclosing(self, less: Profile) -> Profile:
         """Return the guarantee of a mechanism that is known only to lie between this guarantee and ``less``.

@@ -110,7 +110,8 @@ class Profile(ABC):
         """
         error = below_one(kappa, "kappa")
         shared = self.sharing(error)
-        return gaussian_within(shared.delta, error, None if self.convex else shared.trade_off_ends)
+        exact_hull = self.convex and self.two_sided
+        return gaussian_within(shared.delta, error, None if exact_hull else shared.trade_off_ends)
 
     def gaussian_but_for(self, kappa: Number) -> Bound:
         """Return bounds on the least mu with delta(e) <= delta_mu(e) + ``kappa`` at every e >= 0.
@@ -134,6 +135,11 @@ class Profile(ABC):
     @property
     def convex(self) -> bool:
         """Whether delta is convex in e^epsilon, as it is for every supremum over pairs of distributions."""
+        return True
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether delta is convex at epsilon 0, too, as it is for every supremum over pairs in both orders."""
         return True
 
     def sharing(self, rough: Number = 0) -> Profile:
@@ -209,6 +215,11 @@ class Enclosed(Profile):
         """Whether delta is known to be convex in e^epsilon: if it is for both guarantees."""
         return self.more.convex and self.less.convex
 
+    @property
+    def two_sided(self) -> bool:
+        """Whether delta is known to be convex at epsilon 0, too: if it is for both guarantees."""
+        return self.more.two_sided and self.less.two_sided
+
 
 @dataclass(frozen=True)
 class WorstOf(Profile):
@@ -237,6 +248,11 @@ class WorstOf(Profile):
     def convex(self) -> bool:
         """Whether delta is known to be convex in e^epsilon: if it is in every case."""
         return all(case.convex for case in self.cases)
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether delta is known to be convex at epsilon 0, too: if it is in every case."""
+        return all(case.two_sided for case in self.cases)
 
 
 def _most(found: list[Bound]) -> Bound:
@@ -281,6 +297,11 @@ class BestOf(Profile):
     def convex(self) -> bool:
         """Whether delta is known to be convex in e^epsilon: only if there is one route."""
         return len(self.routes) == 1 and self.routes[0].convex
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether delta is known to be convex at epsilon 0, too: only if there is one route."""
+        return len(self.routes) == 1 and self.routes[0].two_sided
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
         """Return the largest lower and the largest upper bound of a route on the trade-off at ``alpha``.

@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, partial
 
+import flint
 import mpmath
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from dpproof import account
-from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
-from dpproof.accountant.guarantees.profile import BestOf
+from dpproof.accountant.guarantees.failing import WithFailure
+from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP, RenyiDP
+from dpproof.accountant.guarantees.orders import Orders
+from dpproof.accountant.guarantees.profile import BestOf, WorstOf
 from dpproof.accountant.guarantees.reporting import loss_exceeded, regret
 from tests.rows import rows
 
@@ -199,3 +204,16 @@ def test_with_two_guarantees_the_loss_is_at_most_the_smaller_one():
 def test_a_probability_of_zero_is_refused(ask, named):
     with pytest.raises(ValueError, match=rf"^{named} \(0\) must be"):
         ask(0)
+
+
+@pytest.mark.parametrize("kappa", ["0.001", "0.3"])
+def test_a_gaussian_needs_no_more_than_the_trade_off_function_of_one_renyi_order(kappa):
+    """Delta of one order is not convex at epsilon 0. Mu from certified lower ends of f, on a grid, must be enough."""
+    given = RenyiDP(lambda _: flint.arb(2), orders=Orders(listed=(Fraction(4),)))
+    rates = np.linspace(0.005, 0.6, 50)
+    missed = np.array([given.trade_off(float(rate)).lower for rate in rates])
+    enough = np.nanmax(norm.isf(rates + float(kappa)) + norm.isf(missed + float(kappa)))
+    for one in (given, WorstOf((given,)), WithFailure(given, 0)):
+        assert not one.two_sided
+        found = one.gaussian(kappa)
+        assert found.lower <= enough * 1.02 <= found.upper * 1.02
