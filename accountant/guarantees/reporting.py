@@ -43,10 +43,9 @@ def regret(guarantee: Profile, mu: Number) -> Bound:
         ValueError: for a mu that is negative, infinite or undefined.
     """
     scale, delta = at_least_zero(mu, "mu"), cache(guarantee.sharing().delta)
-    hull = guarantee.convex and guarantee.two_sided
     least, cells = 0.0, list[tuple[float, float, float]]()
     for a, b in pairwise([_FARTHEST * i / _CELLS for i in range(_CELLS + 1)]):
-        low, high = _gap(delta, scale, a, b, hull)
+        low, high = _gap(delta, scale, a, b)
         least = max(least, low)
         heapq.heappush(cells, (-high, a, b))
     for _ in range(_MOST):
@@ -55,7 +54,7 @@ def regret(guarantee: Profile, mu: Number) -> Bound:
             break
         heapq.heappop(cells)
         for one, other in ((a, (a + b) / 2), ((a + b) / 2, b)):
-            low, most = _gap(delta, scale, one, other, hull)
+            low, most = _gap(delta, scale, one, other)
             least = max(least, low)
             heapq.heappush(cells, (-most, one, other))
     with precision(64):
@@ -63,23 +62,17 @@ def regret(guarantee: Profile, mu: Number) -> Bound:
     return Bound(least, max(-cells[0][0], beyond, least))
 
 
-def _gap(
-    delta: Callable[[Number], Bound], mu: Fraction, a: float, b: float, hull: bool
-) -> tuple[float, float]:
-    """Bounds on the largest (delta_mu(e) - h(e)) / (1 + exp(e)) for e in [a, b]: the value at a, and a bound.
-
-    h is the convex hull of delta. Unless ``hull`` is true, delta may be larger than h, and h is only known to be at
-    least 0.
-    """
+def _gap(delta: Callable[[Number], Bound], mu: Fraction, a: float, b: float) -> tuple[float, float]:
+    """Bounds on the largest (delta_mu(e) - delta(e)) / (1 + exp(e)) for e in [a, b]: the value at a, and a bound."""
     with precision(128):
         wanted, paid = gaussian_delta(mu, exact(a)), 1 + arb_of(exact(a)).exp()
         most = round_up(wanted / paid)
     if most <= _SMALL:  # whatever delta is
         return 0.0, max(most, 0.0)
-    here, there = delta(a), delta(b).lower if hull else 0.0
+    here, there = delta(a), delta(b)
     with precision(128):
         low = round_down((wanted - arb_of(exact(here.upper))) / paid)
-        high = round_up((wanted - arb_of(exact(there))) / paid)
+        high = round_up((wanted - arb_of(exact(there.lower))) / paid)
     return max(low, 0.0), max(high, 0.0)
 
 
