@@ -20,7 +20,7 @@ FURTHER = 0.1
 """The default share of the budget that an audit draws after a violation, for a larger lower bound on epsilon."""
 STATED = ("seed", "alpha", "delta", "claim")
 """The fields of `AuditPlan` that a witness (the record of an audit) stores at its top level."""
-SPENT = ("budget", "sharpen", "further")
+SPENT = ("budget", "sharpen", "further", "sparing")
 """The fields of `AuditPlan` that a witness (the record of an audit) stores under ``replay``."""
 EDITION = 2
 """The edition of the default scores of an audit. A witness without this number was written with edition 1."""
@@ -46,6 +46,7 @@ class Asked(TypedDict, total=False):
     replay: Mapping[str, object] | None
     searched: tuple[int, int] | None
     edition: int
+    sparing: int | None
     executor: Executor | None
 
 
@@ -71,13 +72,16 @@ class AuditPlan:
         further: the largest share of the budget that is drawn after a violation, for a larger ``epsilon_lower``.
         power: whether to measure the power. If not, an audit that refutes nothing is inconclusive.
         claim: the name of the claim in the evidence; None for the name that the target gives.
-        seconds: the time budget; an audit that takes longer ends with `OutOfTimeError`.
+        seconds: the time budget. The audit measures the speed of the mechanism first, and draws as many samples as fit;
+            see `dpproof.audits.engine.sampling.speed`. An audit that takes longer ends with `OutOfTimeError`.
         replay: JSON data that the record of the audit stores under ``replay``, in place of the usual data.
         searched: for a replay, the number of the pair that the recorded search found, and the number of samples that
             the search spent. The replay does not search again, so it audits a changed implementation on the same
             pair.
         edition: the edition of the default scores: 2, or 1 for the replay of a witness that does not name an edition.
             Edition 1 lacks the scores of interactions, of the parts of objects, and of images.
+        sparing: for a slow mechanism, the number of outputs of a call of its checks; 0 for the usual numbers. If it is
+            None and there is a time budget, the audit measures the speed of the mechanism and chooses the number.
         executor: draws blocks of samples in parallel. If it uses processes, the audited object must be picklable. The
             executor does not change the result, and the JSON data leave it out.
 
@@ -100,6 +104,7 @@ class AuditPlan:
     replay: Mapping[str, object] | None = None
     searched: tuple[int, int] | None = None
     edition: int = EDITION
+    sparing: int | None = None
     executor: Executor | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -119,8 +124,8 @@ class AuditPlan:
 
     @property
     def spent(self) -> dict[str, object]:
-        """The fields ``budget``, ``sharpen`` and ``further``, which the record of an audit stores."""
-        more = {"further": self.further} if self.further else {}
+        """The fields in `SPENT`, which the record of an audit stores."""
+        more = {name: value for name in SPENT[2:] if (value := getattr(self, name))}
         return {"budget": self.drawn, "sharpen": self.sharpen, **more}
 
     @property
@@ -174,7 +179,12 @@ class AuditPlan:
         called = cast(Mapping[str, object], how.get("arguments", {}))
         told = {name: called[name] for name in CALLED if name in called}
         plan = cls.read(stated | told | {name: how[name] for name in SPENT if name in how})
-        return replace(plan, searched=_searched(how.get("search")), edition=_edition(how.get("edition", 1)))
+        return replace(
+            plan,
+            searched=_searched(how.get("search")),
+            edition=_edition(how.get("edition", 1)),
+            sparing=plan.sparing or 0,
+        )
 
     @contextlib.contextmanager
     def timed(self) -> Iterator[None]:

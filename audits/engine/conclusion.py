@@ -61,7 +61,11 @@ def conclude(
         least = max(least, claimed)  # the claim says no more than this one point: it is what is refuted
     verdict, found, seen = Finding.VIOLATION, None, None
     if not (refuted and in_values):
-        found = _power(trial, claimed, delta, alpha, seed) if measure is None else measure(trial)
+        found = (
+            simulated(_seen(trial, claimed, delta, alpha, seed), claimed)
+            if measure is None
+            else measure(trial)
+        )
         seen = found.seen(claimed)
         missed = Finding.CONSISTENT if found.enough else Finding.INCONCLUSIVE
         verdict = Finding.FLOATING_POINT if refuted else missed
@@ -135,14 +139,25 @@ def check_request(
         raise ValueError("scores must contain at least one score")
 
 
-def _power(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) -> Power:
+def spared(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) -> str:
+    """Return the reason why the power of a sparing audit was not measured, with its power on the reference pair."""
+    seen = _seen(trial, claimed, delta, alpha, seed)
+    least = f"only an epsilon of {seen:.3g} or more" if seen < math.inf else "no violation"
+    return (
+        f"the function is slow, and the time budget allowed {trial.samples} samples. Even if outputs were one number"
+        f" with a known likelihood ratio, so many samples would detect {least} with power 90 %; raise the time budget"
+    )
+
+
+def _seen(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) -> float:
     """Run the same bets on the reference pair, with the share and the start of the earliest score.
 
-    If only floating-point bits have refuted the claim, only the scores that see more than bits are used.
+    Return the smallest epsilon that they detect with power 90 %. If only
+    floating-point bits have refuted the claim, only the scores that see more than bits are used.
     """
     scores = [stream.score for stream in (trial.in_values if trial.refuted else trial.streams)]
     first = min(range(len(scores)), key=lambda place: scores[place].training)
-    seen = power.would_have_seen(
+    return power.would_have_seen(
         trial.bets,
         claimed,
         delta,
@@ -151,7 +166,6 @@ def _power(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) 
         samples=trial.samples,
         seed=seed,
     )
-    return simulated(seen, claimed)
 
 
 def _least(trial: Trial, streams: Sequence[ScoreStream], delta: float, alpha: float) -> float:

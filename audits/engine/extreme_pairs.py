@@ -6,7 +6,6 @@ because an exception that occurs on only one of two neighbours may itself distin
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +25,8 @@ from dpproof.audits.engine.sampling.callables import (
     generator,
     outputs,
 )
-from dpproof.audits.engine.worst_pair import FEWEST, SHARE, WorstOf, audit_worst
+from dpproof.audits.engine.sampling.speed import fitted
+from dpproof.audits.engine.worst_pair import SHARE, WorstOf, audit_worst, room
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.recording.written import call_of
@@ -34,8 +34,6 @@ from dpproof.audits.time_budget import during
 
 TRIED = 16
 """The number of outputs drawn on each input of a pair before the search, to see whether the mechanism fails."""
-TRAINING = 64
-"""The default number of samples on which a score is fitted before it is used."""
 LEFT = "the search for the pair that reveals most, and its audit"
 ALONE = (
     ", but not on the other input. The exception itself may distinguish the neighbours."
@@ -51,35 +49,30 @@ def audit_extremes(curve: PrivacyCurve, sampler: Auditable, made: Extremes, plan
         ValueError: as for `dpproof.audit` and `Extremes.pairs`.
     """
     check_request(plan.alpha, plan.drawn, plan.stated, plan.scores, plan.seed)
-    mechanism, pairs = as_mechanism(sampler), made.pairs()
+    pairs = made.pairs()
+    mechanism, plan = fitted(as_mechanism(sampler), pairs[0], plan)
+    most = room(plan, SHARE)
     trials: list[_Trial] = []
     for place, pair in enumerate(pairs):
         with during(f"the first runs on {len(pairs)} pairs of neighbours, of which {place} are done", LEFT):
             trials.append(_Trial.of(mechanism, pair, plan.seed, place))
-    ran = [one.pair for one in trials if not any(one.failures)]
+        if mechanism.sparing and sum(one.ran for one in trials) == most:
+            break
+    ran = [one.pair for one in trials if one.ran]
     if not ran:
         raise MechanismError(
             f"The mechanism fails on all {len(pairs)} pairs of inputs. For the pair"
             f" ({trials[0].pair.description}): {trials[0].why}"
         )
-    kept = ran[: _room(plan)]
+    kept = ran[:most]
     called = {"curve": curve, "sampler": sampler, "made": made, "scores": plan.scores}
     how = {**call_of("audit_extremes", **called), **(plan.replay or {})}
     asked = replace(plan, replay=how if "audit" in how else {"audit": None, **how})
     found = audit_worst(curve, mechanism, WorstOf(kept), asked)
     check_unchanged(*ran[len(kept) :])  # the audit has checked the others
-    more = len(ran) - len(kept)
+    more = len(ran) - len(kept) + len(pairs) - len(trials)
     left = [f"{more} more pairs of neighbours, for which the budget is too small"] if more else []
     return replace(found, not_covered=(*found.not_covered, *_failed(trials), *made.untried, *left))
-
-
-def _room(plan: AuditPlan) -> int:
-    """Return the number of pairs that the budget of a search allows, at least one."""
-    training = max(
-        (int(getattr(score, "training", TRAINING)) for score in plan.scores or ()), default=TRAINING
-    )
-    here = SHARE * plan.drawn / (FEWEST + max(training, TRAINING))
-    return next((n for n in range(64, 1, -1) if n * math.ceil(math.log2(n)) <= here), 1)
 
 
 @dataclass(frozen=True)
@@ -95,6 +88,11 @@ class _Trial:
         return cls(pair, [_failure(made, pair, seed, place, label) for label in (0, 1)])
 
     @property
+    def ran(self) -> bool:
+        """Whether the mechanism ran on both inputs."""
+        return not any(self.failures)
+
+    @property
     def why(self) -> str:
         """The first failure, in words."""
         return next(filter(None, self.failures))
@@ -104,7 +102,7 @@ def _failed(trials: Sequence[_Trial]) -> list[str]:
     """Describe the pairs that were not audited because the mechanism failed, one text per kind of failure."""
     kinds: dict[tuple[str, bool], list[str]] = {}
     for one in trials:
-        if any(one.failures):
+        if not one.ran:
             kinds.setdefault((one.why, all(one.failures)), []).append(one.pair.description)
     return [
         f"{len(pairs)} of {len(trials)} pairs, such as ({pairs[0]}): {why}{'' if both else ALONE}"
@@ -116,7 +114,7 @@ def _failure(made: Mechanism, pair: Neighbours, seed: int, place: int, label: in
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a mean of no records warns, and then fails
-            outputs(made, pair, label, TRIED, generator(seed, SEARCH, place, label))
+            outputs(made, pair, label, made.sparing or TRIED, generator(seed, SEARCH, place, label))
     except ChangedInputError:
         raise
     except MechanismError as failure:

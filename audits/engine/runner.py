@@ -13,7 +13,7 @@ from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.trial import Trial, run_trial
 from dpproof.audits.engine.checks.dependence import RowRecord, check_fresh_calls
 from dpproof.audits.engine.checks.probing import check_randomness
-from dpproof.audits.engine.conclusion import check_request, conclude
+from dpproof.audits.engine.conclusion import check_request, conclude, spared
 from dpproof.audits.engine.explaining.fresh import shown
 from dpproof.audits.engine.power.fresh_outputs import (
     FEWEST,
@@ -27,6 +27,7 @@ from dpproof.audits.engine.power.measured import Power, measured, unmeasured
 from dpproof.audits.engine.power.planting import Planting
 from dpproof.audits.engine.sampling.blocks import Record, check_repeats, draw_blocks
 from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, as_mechanism, check_unchanged
+from dpproof.audits.engine.sampling.speed import fitted
 from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.plan import AuditPlan
@@ -37,12 +38,14 @@ from dpproof.audits.time_budget import OutOfTimeError, last_sample
 
 def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: AuditPlan) -> Evidence:
     """Return the evidence on a claimed guarantee from one pair of neighbouring inputs; see `dpproof.audit`."""
-    seed, delta, alpha, budget, executor = plan.seed, plan.stated, plan.alpha, plan.drawn, plan.executor
+    check_request(plan.alpha, plan.drawn, plan.stated, plan.scores, plan.seed)
+    made, plan = fitted(as_mechanism(sampler), pair, plan)
+    seed, delta, alpha, budget = plan.seed, plan.stated, plan.alpha, plan.drawn
+    executor = None if made.sparing else plan.executor  # a sparing mechanism makes its calls by the executor
     given, power, known_ratio = plan.scores, plan.power, plan.known_ratio
-    check_request(alpha, budget, delta, given, seed)
     claimed = curve.epsilon(delta).upper
     points = curve_points(curve, delta, claimed)
-    made, record = as_mechanism(sampler), Record()
+    record = Record()
     layout = replace(check_randomness(made, pair, seed, budget), rich=plan.edition > 1)
     scores = layout.chosen(given)
     edition = (
@@ -53,7 +56,16 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
     blocks = draw_blocks(made, pair, seed, budget, executor, layout, record, pace)
     rows = RowRecord()
     watched = rows.watching(blocks)
-    trial = run_trial(points, watched, scores, alpha, further=plan.after, pace=pace, last=last_sample())
+    trial = run_trial(
+        points,
+        watched,
+        scores,
+        alpha,
+        further=plan.after,
+        pace=pace,
+        last=last_sample(),
+        partial=made.sparing > 0,
+    )
     rows.check()
     called: dict[str, object] = {"curve": curve, "sampler": sampler, "pair": pair, "scores": given}
     called |= {} if power and not known_ratio else {"power": power, "known_ratio": known_ratio}
@@ -64,6 +76,8 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
     def measure(ended: Trial) -> Power:
         if not power:
             return unmeasured("power=False was given")
+        if made.sparing:
+            return unmeasured(spared(ended, claimed, delta, alpha, seed))
         left = [stream.score for stream in (ended.in_values if ended.refuted else ended.streams)]
         return measured(
             partial(_planting, made, pair, layout, left, points, ended.samples, alpha, seed, executor),

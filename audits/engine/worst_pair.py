@@ -33,6 +33,7 @@ from dpproof.audits.engine.sampling.callables import (
     as_mechanism,
     check_unchanged,
 )
+from dpproof.audits.engine.sampling.speed import fitted
 from dpproof.audits.engine.scores.atoms import only_bits
 from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.engine.scores.tails import LEVELS
@@ -182,9 +183,11 @@ def audit_worst(curve: PrivacyCurve, sampler: Auditable, several: WorstOf, plan:
     Raises:
         MechanismError, ValueError: as for `dpproof.audit`, or if the budget is too small for so many pairs.
     """
-    pairs, share, budget, scores = several.pairs, several.share, plan.drawn, plan.scores
-    called = {"curve": curve, "sampler": sampler, "pairs": list(pairs), "scores": scores, "share": share}
-    made = as_mechanism(sampler)
+    every, share, scores = several.pairs, several.share, plan.scores
+    called = {"curve": curve, "sampler": sampler, "pairs": list(every), "scores": scores, "share": share}
+    made, plan = fitted(as_mechanism(sampler), every[0], plan)
+    pairs = every[: room(plan, share)] if made.sparing else every
+    budget, several = plan.drawn, WorstOf(pairs, share)
     winner, spent = _recorded(plan, several) or _found(curve, made, several, plan)
     how = {
         **_call("audit_worst", plan.replay, called),
@@ -194,7 +197,22 @@ def audit_worst(curve: PrivacyCurve, sampler: Auditable, several: WorstOf, plan:
     found = audit_pair(curve, made, pairs[winner], replace(plan, budget=budget - spent, replay=how))
     found = unless_alike(found, made, [pairs[winner], *pairs[:winner], *pairs[winner + 1 :]], plan)
     check_unchanged(*pairs)
-    return replace(found, samples=found.samples + spent)
+    more = len(every) - len(pairs)
+    left = [f"{more} more pairs of inputs, for which the time budget is too small"] if more else []
+    return replace(found, samples=found.samples + spent, not_covered=(*found.not_covered, *left))
+
+
+TRAINING = 64
+"""The default number of samples on which a score is fitted before it is used."""
+
+
+def room(plan: AuditPlan, share: float) -> int:
+    """Return the number of pairs that a search with this share of the budget allows, at least one."""
+    training = max(
+        (int(getattr(score, "training", TRAINING)) for score in plan.scores or ()), default=TRAINING
+    )
+    here = share * plan.drawn / (FEWEST + max(training, TRAINING))
+    return next((n for n in range(64, 1, -1) if n * math.ceil(math.log2(n)) <= here), 1)
 
 
 def _found(curve: PrivacyCurve, made: Mechanism, several: WorstOf, plan: AuditPlan) -> tuple[int, int]:
@@ -235,12 +253,13 @@ def audit_each(curve: PrivacyCurve, sampler: Auditable, several: EachOf, plan: A
     """
     pairs = several.pairs
     called = {"curve": curve, "sampler": sampler, "pairs": list(pairs), "scores": plan.scores}
+    made, plan = fitted(as_mechanism(sampler), pairs[0], plan, len(pairs))
     how = {**_call("audit_each", plan.replay, called), "budget": plan.drawn, "each": len(pairs)}
     shared = replace(plan, alpha=plan.alpha / len(pairs), budget=plan.drawn // len(pairs), replay=how)
     found: list[Evidence] = []
     for place, pair in enumerate(pairs):
         here = replace(shared, seed=child_seed(plan.seed, PAIRS, place))
-        found.append(audit_pair(curve, sampler, pair, here))
+        found.append(audit_pair(curve, made, pair, here))
         if found[-1].unconfirmed or (found[-1].verdict is Finding.VIOLATION and not plan.sharpen):
             break
     return unless_alike(_united(found, len(pairs), plan.alpha, plan.seed), sampler, pairs, plan)

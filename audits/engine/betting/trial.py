@@ -84,6 +84,7 @@ def run_trial(
     further: float = 0.0,
     pace: Pace | None = None,
     last: int | None = None,
+    partial: bool = False,
 ) -> Trial:
     """Return the result of betting against a claim on blocks of samples.
 
@@ -94,7 +95,8 @@ def run_trial(
     Theorem 6). ``pace`` receives the wealth after every block. Sampling after a refutation ends early enough for
     later checks: they get the share `CHECKS` of the time that was left at the refutation. A replay gives ``last``,
     the number of samples at which the time budget ended the original trial. Sampling then ends at ``last`` samples if
-    the claim is refuted by then.
+    the claim is refuted by then. With ``partial``, a time budget that ends before a refutation ends the sampling, too;
+    otherwise it raises `OutOfTimeError`.
     """
     pure = points[-1].epsilon if points[-1].delta == 0 else None
     bets, streams = LogWealth(points), tuple(ScoreStream(score, pure) for score in scores)
@@ -102,7 +104,7 @@ def run_trial(
     samples, feeding, until = 0, streams, math.inf
     every = _Largest(bets, streams)
     values = every if in_values(streams) == streams else _Largest(bets, in_values(streams))
-    drawn = _InTime(blocks, lambda: rejects(every.best, level), last)
+    drawn = _InTime(blocks, lambda: rejects(every.best, level), last, partial)
     for outputs, labels in drawn:
         samples += len(labels)
         for stream, seen in zip(feeding, _seen(outputs, feeding), strict=True):
@@ -140,8 +142,10 @@ class _InTime:
         cut: whether blocks were left out.
     """
 
-    def __init__(self, blocks: Iterable[Labelled], refuted: Callable[[], bool], last: int | None) -> None:
-        self._blocks, self._refuted = blocks, refuted
+    def __init__(
+        self, blocks: Iterable[Labelled], refuted: Callable[[], bool], last: int | None, partial: bool
+    ) -> None:
+        self._blocks, self._refuted, self._partial = blocks, refuted, partial
         self._last = math.inf if last is None else last
         self.cut = False
 
@@ -158,7 +162,7 @@ class _InTime:
                     return
                 before = left
         except OutOfTimeError:
-            if not self._refuted():
+            if not self._refuted() and not (self._partial and samples):
                 raise
             self.cut = True
 

@@ -203,9 +203,9 @@ def check_fresh_calls(made: Mechanism, pair: Neighbours, seed: int, layout: Layo
         MechanismError: rows share randomness, calls have different distributions, or the mechanism fails.
         OutOfTimeError: the time budget is spent.
     """
-    each = isinstance(made.function, Each)
+    each = isinstance(made.function, Each) or made.sparing > 0
     wanted = min(max(largest if each else MORE * largest, FEWEST), MOST)
-    size = _affordable(made, pair, seed, wanted, max(LEAST, min(largest, FEWEST)))
+    size = made.sparing or _affordable(made, pair, seed, wanted, max(LEAST, min(largest, FEWEST)))
     others = [] if each else [size // 2 - call for call in range(2 * CALLS)]
     calls = [_fresh(made, pair, label, seed, layout, [size] * CALLS + others) for label in (0, 1)]
     ids = [[row_ids(block) for block in blocks] for blocks in calls]

@@ -16,11 +16,13 @@ from dpproof.audits.time_budget import OutOfTimeError
 
 MOST, FEWEST = 2000, 500
 """The number of fresh outputs on each input is a quarter of the samples, at most `MOST` and at least `FEWEST`."""
+SPARED = 5
+"""For a slow mechanism, the number of fresh outputs on each input is this multiple of those of a check."""
 
 
 def shown(made: Mechanism, pair: Neighbours, curve: PrivacyCurve, found: Evidence, seed: int) -> Shown | None:
     """Return an illustration and explanation of a violation; None if time is over or the mechanism fails."""
-    size = min(MOST, max(FEWEST, found.samples // 4))
+    size = SPARED * made.sparing or min(MOST, max(FEWEST, found.samples // 4))
     try:
         blocks = [outputs(made, pair, label, size, generator(seed, FRESH, label)) for label in (0, 1)]
     except (MechanismError, OutOfTimeError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
@@ -32,8 +33,9 @@ LARGEST, DEAR = 1 << 17, 1 << 16
 """The largest number of samples that are drawn together in a block, which fits into processor caches, and a smaller
 number for mechanisms that are expensive to call."""
 NUMBERS = 1 << 22
-REPEATED = 1 << 12
-"""To find a state between calls, the audit draws about this many of the first and of the last samples again."""
+REPEATED, SPARED = 1 << 12, 4
+"""To find a state between calls, the audit draws about this many of the first and of the last samples again. For a
+slow mechanism, it draws `SPARED` times the outputs of another check again, and at least one block."""
 BETWEEN = 9
 """The number of the random stream for the calls between repeated blocks."""
 
@@ -135,7 +137,11 @@ def check_repeats(
     made = as_mechanism(sampler)
     if not made.seeded:
         return
+    left = SPARED * made.sparing if made.sparing else math.inf
     for noted in record.ends():
+        if left <= 0:
+            return
+        left -= noted.size
         outputs(made, pair, 0, 1, generator(seed, PROBES, BETWEEN))
         again, _ = draw(made, pair, noted.size, seed, noted.block, layout)
         if digest(again) != digest(noted.outputs):

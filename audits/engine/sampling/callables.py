@@ -135,13 +135,14 @@ def _checked(block: Block, n: int, nan: bool) -> Block:
 def _how_often(made: Mechanism, data: object, n: int, rng: np.random.Generator) -> str:
     """Return a text on how often further calls for one output raise."""
     failed = 0
-    for _ in range(AGAIN):
+    times = made.sparing or AGAIN
+    for _ in range(times):
         check_time()
         try:
             made(data, 1, rng)
         except (Exception, SystemExit):
             failed += 1
-    return f" when asked for {n} samples, and in {failed} of {AGAIN} further calls for one sample.{HINT}"
+    return f" when asked for {n} samples, and in {failed} of {times} further calls for one sample.{HINT}"
 
 
 Sampler = Callable[[Any, int, np.random.Generator], Any]
@@ -182,6 +183,8 @@ class Mechanism:
         seeded: whether all randomness comes from the generator passed in. If not, the caller must ensure that the
             outputs are independent, and a replay compares verdicts, not counts.
         together: the smallest number of samples in a block, for mechanisms that are expensive to call.
+        sparing: for a mechanism that is slow and is called once for each output, the number of outputs of a call of the
+            checks; 0 for the usual numbers.
 
     Raises:
         ValueError: ``failures`` or ``nan`` is not "error" or "token", or ``together`` is less than 1.
@@ -192,6 +195,7 @@ class Mechanism:
     nan: str = "error"
     seeded: bool = True
     together: int = 1
+    sparing: int = 0
 
     def __post_init__(self) -> None:
         if self.together < 1:
