@@ -78,7 +78,8 @@ def sweep(
         seconds: the time budget of each claim.
         only: audit only mechanisms whose name contains this text. The share of each claim stays the same.
         power: whether to measure what the audits would have found. Without it, no answer is "consistent".
-        executor: runs several claims at the same time.
+        executor: runs several claims at the same time, in processes or on a cluster. It does not change the answers,
+            except that slow mechanisms get as many samples as fit into ``seconds``.
 
     Raises:
         ValueError: dpproof has no table of this package.

@@ -20,7 +20,7 @@ from dpproof.audits.sweep.table import package_named
 from dpproof.cli import show
 from dpproof.cli.corpus import progress_of
 from dpproof.cli.layout import print_table, table
-from dpproof.cli.options import JSON, PATH, SEED
+from dpproof.cli.options import CLUSTER, JSON, PATH, SEED
 from dpproof.executors import executor_for
 
 ALPHA_HELP = (
@@ -40,23 +40,26 @@ REPLAY = "Run the recorded violations again, from their witnesses, instead of a 
 @click.option(
     "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Number of processes."
 )
+@click.option("--cluster", help=CLUSTER)
 @click.option("--record", type=PATH, help=RECORD)
 @click.option("--replay", is_flag=True, help=REPLAY)
 @JSON
 def audit_sweep(
     package: str, only: str, alpha: float, seed: int, seconds: float, power: bool, workers: int,
-    record: Path | None, replay: bool, json: bool,
+    cluster: str | None, record: Path | None, replay: bool, json: bool,
 ) -> None:  # fmt: skip
     """Audit all private mechanisms of an installed PACKAGE under every relation that its documentation could mean."""
     if replay:
         _replay(records.recorded(package) if record is None else records.read(record), only, json)
+    if cluster is not None and workers > 1:
+        raise ValueError(f"workers ({workers}) must be left out with --cluster.")
     claims = package_named(package).claims
     wanted = sum(only in entry.name for entry, _ in claims)
     if not wanted:
         raise ValueError(f"only ({only!r}) must be part of the name of a mechanism of {package}")
     found: list[Swept] = []
     kept = _begun(package, seed, alpha, record)
-    with executor_for(workers) as executor, progress_of(f"sweep of {package}", wanted) as progress:
+    with executor_for(workers, cluster) as executor, progress_of(f"sweep of {package}", wanted) as progress:
         for one in sweep(
             package, seed=seed, alpha=alpha, seconds=seconds, only=only, power=power, executor=executor
         ):

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.sweep import record as records
+from dpproof.audits.sweep import sweeping
+from dpproof.audits.sweep.table import Entry, Package
 from dpproof.audits.targets.call import audit
 
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
@@ -89,3 +95,52 @@ def test_a_violation_is_the_same_on_the_cluster(executor):
     ]
     assert found[0] == found[1]
     assert found[0].verdict.value == "violation"
+
+
+def _sums(noise):
+    """A package with a sound sum and one that has a quarter of its noise; ``noise`` makes each call."""
+
+    def made(name, scale):
+        def sampler(data, n, rng):
+            return np.round(np.sum(data) + scale * noise(0.0, n, rng), 3)
+
+        more = {"bases": ([0.5] * 4,), "records": (0.0, 1.0), "budget": 2_000, "power": False}
+        return Entry(name=name, sampler=sampler, epsilon=1.0, relations=(Adjacency.ADD_REMOVE,), **more)
+
+    return Package("numpy", (made("sound", 1.0), made("faulty", 0.25), made("last", 1.0)), "It says nothing.")
+
+
+def _on_workers(table):
+    class Tables(distributed.WorkerPlugin):
+        """Every worker, also one that replaces a killed one, gets the table."""
+
+        def setup(self, worker):
+            from dpproof.audits.sweep import sweeping
+
+            sweeping.package_named = lambda _name: table
+
+    return Tables()
+
+
+@pytest.mark.slow
+def test_a_sweep_whose_worker_is_killed_records_every_answer_once_and_as_in_one_process(
+    cluster, executor, tmp_path, monkeypatch
+):
+    table = _sums(_deadly(str(tmp_path), os.getpid()))
+    for module in (sweeping, records):
+        monkeypatch.setattr(module, "package_named", lambda _name: table)
+    with distributed.Client(cluster, set_as_default=False) as client:
+        client.register_plugin(_on_workers(table))
+    here = list(sweeping.sweep("numpy"))
+    assert not list(tmp_path.iterdir())
+    there = list(sweeping.sweep("numpy", executor=executor))
+    callers = {int(path.name): path.read_text() for path in tmp_path.iterdir()}
+    assert all(caller != callers[11] for place, caller in callers.items() if place > 11)
+    assert len(set(callers.values())) > 1
+    texts = [
+        records.begun("numpy", 0, 0.01).with_answers([replace(one, seconds=0.0) for one in found]).text()
+        for found in (here, there)
+    ]
+    assert texts[0] == texts[1]
+    assert [one.mechanism for one in there] == ["sound", "faulty", "last"]
+    assert [one.verdict for one in there] == ["inconclusive", "violation", "inconclusive"]

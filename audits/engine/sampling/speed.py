@@ -1,10 +1,10 @@
 """Fit the audit of a slow mechanism into its time budget: measure the speed first, then plan how many samples fit.
 
-A time budget may allow fewer outputs than the usual checks draw. Then the audit is *sparing*: half of the outputs
-that fit are samples, the checks draw few, and the mechanism is called once for each output. So outputs of one call
-cannot depend on each other, the clock is looked at between two outputs, and an executor can make several calls at the
-same time. The plan depends on the time of earlier calls only, so it does not change the probability of a false alarm
-(docs/notes/audit_betting.md, "A time budget").
+A time budget may allow fewer outputs than the usual checks draw. Then the audit is *sparing*. Half of the outputs that
+fit are samples, and the checks draw few. The mechanism is called once for each output. So outputs of one call cannot
+depend on each other, the clock is looked at between two outputs, and an executor can make several calls at the same
+time. Otherwise the samples are at most four fifths of the outputs that fit. The plan depends on the time of earlier
+calls only, so it does not change the probability of a false alarm (docs/notes/audit_betting.md, "A time budget").
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def fitted(made: Mechanism, pair: Neighbours, plan: AuditPlan, pairs: int = 1) -
         with during(f"the first calls, which took {seconds:.2g} seconds each", f"an audit of {LEAST} calls"):
             raise OutOfTimeError
     few = min(max(room // PARTS, SMALLEST), LARGEST) if sparing else 0
-    budget = min(plan.drawn, max(room // 2, 1) * pairs)
+    budget = min(plan.drawn, max(int((0.5 if sparing else 0.8) * room), 1) * pairs)
     planned = replace(plan, budget=plan.budget if budget == plan.drawn else budget, sparing=few)
     return (_sparing(made, few, plan.executor) if few else made), planned
 
