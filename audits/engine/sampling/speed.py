@@ -3,8 +3,8 @@
 A time budget may allow fewer outputs than the usual checks draw. Then the audit is *sparing*. Half of the outputs that
 fit are samples, and the checks draw few. The mechanism is called once for each output. So outputs of one call cannot
 depend on each other, the clock is looked at between two outputs, and an executor can make several calls at the same
-time. Otherwise the samples are at most four fifths of the outputs that fit. The plan depends on the time of earlier
-calls only, so it does not change the probability of a false alarm (docs/notes/audit_betting.md, "A time budget").
+time. If more outputs fit, at most four fifths of them are samples. The plan depends on the time of earlier calls
+only, so it does not change the probability of a false alarm (docs/notes/audit_betting.md, "A time budget").
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def fitted(made: Mechanism, pair: Neighbours, plan: AuditPlan, pairs: int = 1) -
     if plan.sparing is not None or math.isinf(time_left()):
         return (_sparing(made, plan.sparing, plan.executor) if plan.sparing else made), plan
     seconds, alone = _speed(made, pair, plan.seed)
-    sparing = alone and time_left() / seconds < ENOUGH * pairs
+    if not alone:
+        return made, replace(plan, sparing=0)
+    sparing = time_left() / seconds < ENOUGH * pairs
     if sparing and plan.executor is not None:
         together = _sparing(made, SMALLEST, plan.executor)
         seconds = _timed(together, pair, 0, TRIED, generator(plan.seed, PROBES, TIMED)) / TRIED
