@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ import pytest
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits import time_budget
 from dpproof.audits.engine.sampling.callables import MechanismError
-from dpproof.audits.engine.worst_pair import EachOf
+from dpproof.audits.engine.worst_pair import EachOf, WorstOf
 from dpproof.audits.recording.evidence import UNCONFIRMED, Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.call import audit
@@ -155,7 +158,73 @@ def again(sampler, bits, **asked):
 
     def run(witness):
         call = {key: value for key, value in witness["replay"].items() if key not in (*asked, "last")}
-        planned = {**asked, "budget": witness["replay"]["budget"]}
+        planned = {
+            **asked,
+            "budget": witness["replay"]["budget"],
+            "sparing": witness["replay"].get("sparing"),
+        }
         return audit("slow", PureDP(1.0), sampler, bits, seed=0, power=False, replay=call, **planned)
 
     return run
+
+
+def black_box(clock, seconds, scale):
+    """A slow function with one output a call; its noise is rounded, so that low bits reveal nothing."""
+
+    def mechanism(value, rng):
+        clock.now += seconds
+        return float(value + np.round(rng.laplace(0, scale), 3))
+
+    return mechanism
+
+
+@pytest.mark.parametrize("seconds", [0.1, 10.0])
+def test_a_slow_function_is_audited_within_its_budget(clock, bits, seconds):
+    """Time for 300 calls: the probe alone would make 2,000. The sound function is the control."""
+    until = 300 * seconds
+    ends = clock.now + until
+    found = audited(clock, black_box(clock, seconds, 0.25), bits, until)
+    assert (found.verdict, clock.now <= ends) == (Finding.VIOLATION, True)
+    ends = clock.now + until
+    found = audited(clock, black_box(clock, seconds, 1.0), bits, until)
+    assert (found.verdict, clock.now <= ends) == (Finding.INCONCLUSIVE, True)
+    assert 100 <= found.samples <= 150
+    assert f"the audit drew {found.samples} samples" in found.weakness
+    assert "power 90 %" in found.weakness
+    assert found.would_have_seen == math.inf
+
+
+def test_a_sparing_audit_replays(clock, bits):
+    sampler = black_box(clock, 1.0, 0.25)
+    found = audited(clock, sampler, bits, 300)
+    assert found.witness()["replay"]["sparing"] == (300 - 2) // 60
+    began = clock.now
+    assert replay(found.witness(), again(sampler, bits)).samples == found.samples
+    assert clock.now - began < 300
+
+
+def test_a_search_among_slow_pairs_runs_those_that_fit(clock, bits):
+    other = dataclasses.replace(bits, description="again 0 or 1")
+    found = audited(clock, black_box(clock, 1.0, 0.25), WorstOf([bits, other]), 300)
+    assert (found.verdict, found.pair) == (Finding.VIOLATION, bits.description)
+    assert found.not_covered[-1].startswith("1 more pairs")
+
+
+def test_several_cores_make_the_calls_of_a_sparing_audit_and_change_nothing(bits):
+    lock, now, most = threading.Lock(), [0], [0]
+
+    def watched(value, rng):
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(1e-4)
+        with lock:
+            now[0] -= 1
+        return float(value + np.round(rng.laplace(0, 0.5), 3))
+
+    asked = {"seed": 0, "budget": 400, "sparing": 4}
+    alone = audit("slow", PureDP(1.0), watched, bits, **asked)
+    assert most == [1]
+    with ThreadPoolExecutor(4) as executor:
+        assert audit("slow", PureDP(1.0), watched, bits, **asked, executor=executor) == alone
+    assert 2 <= most[0] <= 4
