@@ -96,8 +96,11 @@ def audit(
             output.
         nan: what an output that contains NaN does: ``"error"`` or ``"token"``, as for ``failures``.
         arithmetic: with ``"real"`` a violation that shows only in floating-point bits does not count as a failure.
-        power, known_ratio, executor: as in `AuditPlan`.
-        seconds: the time budget. If it ends before anything is refuted, the answer is *inconclusive*.
+        power, known_ratio: as in `AuditPlan`.
+        executor: draws samples in several processes or on a cluster; it does not change the result. If the function is
+            slow and there is a time budget, it makes several calls at the same time.
+        seconds: the time budget. The audit measures the speed of the function first, and draws as many samples as fit.
+            If nothing is refuted in this time, the answer is *inconclusive*.
 
     Raises:
         InvalidNeighboursError: the two inputs of the pair are not neighbours.

@@ -73,6 +73,7 @@ SEEDED = (
 )
 FAILURES = "a call that raises ends the audit (error), or its exception's type is an output (token)"
 REAL = "real: what only floating-point bits refute ends with 0; for a callable"
+SECONDS = "time for all audits, instead of that of a claim file; a slow function gets as many samples as fit into it"
 WORKERS = "processes to share the work; unless given one for each core for the corpus, otherwise this one"
 
 
@@ -85,6 +86,7 @@ WORKERS = "processes to share the work; unless given one for each core for the c
 @click.option("--neighbours", help="Callable that gives the two inputs.")
 @click.option("--alpha", type=float, default=0.01, show_default=True, help=ALPHA)
 @click.option("--budget", type=int, help="The most samples to draw.")
+@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help=SECONDS)
 @click.option("--seed", type=int, default=0, show_default=True, help=SEED)
 @click.option("--sharpen", is_flag=True, help=SHARPEN)
 @click.option("--bracket", is_flag=True, help=BRACKET)
@@ -113,6 +115,7 @@ def audit(
     neighbours: str | None,
     alpha: float,
     budget: int | None,
+    seconds: float | None,
     seed: int,
     sharpen: bool,
     bracket: bool,
@@ -147,13 +150,14 @@ def audit(
         refuse({"workers": workers}, [], "with --cluster")
     if replay is not None:
         own = {"target": target, "budget": budget, "sharpen": sharpen or None, "only": only, "view": view}
-        shared = {"journal": journal, "workers": workers, "cluster": cluster}
+        shared = {"journal": journal, "workers": workers, "cluster": cluster, "seconds": seconds}
         refuse({**own, **shared, **vars(promise), **told}, context.args, "with --replay")
         _replay(replay, witnesses, json)
     if target != auditing.VIEWED or epsilon is not None:
         refuse({"view": view}, [], f"with --epsilon, and for any target except {auditing.VIEWED}")
     if target == "corpus":
-        refuse({**vars(promise), **told, "sharpen": sharpen or None}, context.args, "if the target is corpus")
+        other = {"sharpen": sharpen or None, "seconds": seconds}
+        refuse({**vars(promise), **told, **other}, context.args, "if the target is corpus")
         audit_corpus({"seed": seed, "alpha": alpha}, budget, journal, only, workers, cluster, witnesses, json)
     refuse({"only": only}, [], "unless the target is corpus")
     if target is None:
@@ -164,13 +168,14 @@ def audit(
         options["view"] = view
     stated = context.get_parameter_source("alpha")
     own_alpha = None if stated is None or stated.name == "DEFAULT" else alpha
-    jobs, seconds = jobs_of(target, context.args, promise, options, told, own_alpha)
+    jobs, of_file = jobs_of(target, context.args, promise, options, told, own_alpha)
+    seconds = of_file if seconds is None else seconds
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
         _finish(_run(jobs, seconds, executor, witnesses), json, plot, witnesses)
 
 
 _NOT_WITH_BRACKET = (
-    "epsilon", "sharpen", "view", "only", "plot", "workers", "cluster", "journal", "witnesses", "replay"
+    "epsilon", "sharpen", "view", "only", "plot", "seconds", "workers", "cluster", "journal", "witnesses", "replay"
 )  # fmt: skip
 
 

@@ -67,6 +67,21 @@ def test_independent_rows_of_every_kind_pass_the_probe():
     assert not any(looks_dependent(draw()) for draw in kinds for _ in range(500))
 
 
+@pytest.mark.parametrize("power", [1, 0])
+def test_a_seed_that_depends_on_the_data_is_found_by_calls_for_one_output(power):
+    """The control has a seed that does not depend on the data, so its outputs reveal nothing."""
+
+    def seeded_by_data(value, n, rng):
+        return np.random.default_rng(int(value) * power).normal(size=n)
+
+    with pytest.raises(MechanismError, match="Then each output shows what the seed depends on"):
+        audit("seed", PureDP(1.0), seeded_by_data, BITS, seed=0, budget=2000)
+    singly = audit(
+        "seed", PureDP(1.0), lambda value, rng: seeded_by_data(value, 1, rng)[0], BITS, seed=0, budget=2000
+    )
+    assert singly.verdict is (Finding.VIOLATION if power else Finding.INCONCLUSIVE)
+
+
 @pytest.mark.parametrize(("mechanism", "why"), [(exiting, "raised SystemExit"), (masked, "masked array")])
 def test_a_mechanism_that_leaves_or_hides_its_outputs_is_an_error(mechanism, why):
     with pytest.raises(MechanismError, match=why):

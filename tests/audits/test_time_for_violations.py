@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import threading
 import time
@@ -13,7 +14,7 @@ import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits import time_budget
-from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.engine.sampling.callables import MechanismError, each
 from dpproof.audits.engine.worst_pair import EachOf, WorstOf
 from dpproof.audits.recording.evidence import UNCONFIRMED, Finding
 from dpproof.audits.recording.replaying import replay
@@ -228,3 +229,17 @@ def test_several_cores_make_the_calls_of_a_sparing_audit_and_change_nothing(bits
     with ThreadPoolExecutor(4) as executor:
         assert audit("slow", PureDP(1.0), watched, bits, **asked, executor=executor) == alone
     assert 2 <= most[0] <= 4
+
+
+@pytest.mark.parametrize(("leak", "verdict"), [(0.0, Finding.INCONCLUSIVE), (1000.0, Finding.VIOLATION)])
+def test_a_drift_of_own_randomness_is_no_violation_of_a_sparing_audit(bits, leak, verdict):
+    """Later outputs are larger, whatever the input. The control also reveals its input. Each alpha is 0.01."""
+    count = itertools.count()
+
+    def drifting(value, _rng):
+        return next(count) + leak * value
+
+    for seed in range(5):
+        made = each(drifting, seeded=False)
+        found = audit("drift", PureDP(1.0), made, bits, seed=seed, budget=300, sparing=4)
+        assert found.verdict is verdict

@@ -202,7 +202,8 @@ def _varies(made: Mechanism, pair: Neighbours, label: int, seed: int) -> bool:
         return False
     raise MechanismError(
         "mechanism ignores its generator. Different generators give identical outputs, which vary within a"
-        " call. Draw every output from the generator."
+        " call. Draw every output from the generator. If the mechanism seeds a generator of its own, audit"
+        " lambda data, rng: f(data, 1, rng)[0] instead. Then each output shows what the seed depends on."
     )
 
 

@@ -44,13 +44,19 @@ def draw(
 ) -> tuple[Block, NDArray[np.int64]]:
     """Return ``size`` samples: outputs ``(size, ...)``, and labels ``(size,)`` that are independent fair coins.
 
-    A label is the number of the input, 0 or 1. If ``layout.ordered`` is true, the samples with label 0 come first.
+    A label is the number of the input, 0 or 1. If ``layout.ordered`` is true, the samples with label 0 come first. A
+    slow mechanism with randomness of its own is called in the order of the coins, so that a drift of this randomness
+    does not tell the inputs apart.
 
     Raises:
         MechanismError: the mechanism raises, or returns NaN or the wrong number of outputs.
     """
     rng = generator(seed, BLOCKS, block)
     coins = np.unpackbits(np.frombuffer(rng.bytes((size + 7) // 8), np.uint8), count=size)
+    made = as_mechanism(sampler)
+    if made.sparing and not made.seeded:
+        rows = joined([outputs(made, pair, int(coin), 1, rng) for coin in coins])
+        return rows if layout is None else layout.settled(rows), coins.astype(np.int64)
     ones = int(np.count_nonzero(coins))
     drawn = [outputs(sampler, pair, b, n, rng) for b, n in enumerate((size - ones, ones)) if n]
     if layout is not None and layout.ordered:

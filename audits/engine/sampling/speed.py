@@ -126,7 +126,12 @@ def _output(made: Mechanism, data: object, rng: np.random.Generator) -> Any:
 
 
 def _sparing(made: Mechanism, few: int, executor: Executor | None) -> Mechanism:
-    """Return the mechanism with one call for each output; an executor makes several calls at the same time."""
+    """Return the mechanism with one call for each output; an executor makes several calls at the same time.
+
+    A mechanism with randomness of its own stays in this process, because processes could share the randomness.
+    """
     if made.sparing:
         return made
-    return Mechanism(Apart(made, executor), nan=made.nan, seeded=made.seeded, sparing=few)
+    return Mechanism(
+        Apart(made, executor if made.seeded else None), nan=made.nan, seeded=made.seeded, sparing=few
+    )
