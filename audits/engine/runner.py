@@ -67,11 +67,8 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
         partial=made.sparing > 0,
     )
     rows.check()
-    called: dict[str, object] = {"curve": curve, "sampler": sampler, "pair": pair, "scores": given}
-    called |= {} if power and not known_ratio else {"power": power, "known_ratio": known_ratio}
-    told = dict(plan.replay or {})
-    replay = told if "audit" in told else {**call_of("audit", **called), **told}
-    how = {**plan.spent, **edition, **_own_randomness(made), **replay, **trial.ended}
+    called = {"curve": curve, "sampler": sampler, "pair": pair, "scores": given}
+    how = {**plan.spent, **edition, **_own_randomness(made), **_replay(plan, called), **trial.ended}
 
     def measure(ended: Trial) -> Power:
         if not power:
@@ -138,6 +135,14 @@ def _planting(
     sketch = draw_sketch(made, pair, layout, count, seed, executor)
     fresh = FreshOutputs(made, pair, layout, samples, seed, executor)
     return sketch, Planting(fresh, layout, samples, scores, points, alpha, made.together)
+
+
+def _replay(plan: AuditPlan, called: dict[str, object]) -> dict[str, object]:
+    """Return the caller's data for a replay; without them, a description of the call of `dpproof.audit`."""
+    told = dict(plan.replay or {})
+    usual = plan.power and not plan.known_ratio
+    more = {} if usual else {"power": plan.power, "known_ratio": plan.known_ratio}
+    return told if "audit" in told else {**call_of("audit", **called, **more), **told}
 
 
 def _own_randomness(made: Mechanism) -> dict[str, bool]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
+from click.core import ParameterSource
 from click.exceptions import Exit
 from rich.console import Console
 from rich.markup import escape
@@ -146,18 +147,17 @@ def audit(
     told = told_of(scores, seeded, failures, bounds)
     if bracket:
         _bracket(context, promise, told, options)
-    if cluster is not None:
-        refuse({"workers": workers}, [], "with --cluster")
+    refuse({"workers": None if cluster is None else workers}, [], "with --cluster")
+    late = {"sharpen": sharpen or None, "seconds": seconds}
     if replay is not None:
-        own = {"target": target, "budget": budget, "sharpen": sharpen or None, "only": only, "view": view}
-        shared = {"journal": journal, "workers": workers, "cluster": cluster, "seconds": seconds}
+        own = {"target": target, "budget": budget, **late, "only": only, "view": view}
+        shared = {"journal": journal, "workers": workers, "cluster": cluster}
         refuse({**own, **shared, **vars(promise), **told}, context.args, "with --replay")
         _replay(replay, witnesses, json)
     if target != auditing.VIEWED or epsilon is not None:
         refuse({"view": view}, [], f"with --epsilon, and for any target except {auditing.VIEWED}")
     if target == "corpus":
-        other = {"sharpen": sharpen or None, "seconds": seconds}
-        refuse({**vars(promise), **told, **other}, context.args, "if the target is corpus")
+        refuse({**vars(promise), **told, **late}, context.args, "if the target is corpus")
         audit_corpus({"seed": seed, "alpha": alpha}, budget, journal, only, workers, cluster, witnesses, json)
     refuse({"only": only}, [], "unless the target is corpus")
     if target is None:
@@ -166,12 +166,12 @@ def audit(
         options["sharpen"] = True
     if view is not None:
         options["view"] = view
-    stated = context.get_parameter_source("alpha")
-    own_alpha = None if stated is None or stated.name == "DEFAULT" else alpha
-    jobs, of_file = jobs_of(target, context.args, promise, options, told, own_alpha)
-    seconds = of_file if seconds is None else seconds
+    by_default = context.get_parameter_source("alpha") in (None, ParameterSource.DEFAULT)
+    jobs, of_file = jobs_of(target, context.args, promise, options, told, None if by_default else alpha)
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
-        _finish(_run(jobs, seconds, executor, witnesses), json, plot, witnesses)
+        _finish(
+            _run(jobs, of_file if seconds is None else seconds, executor, witnesses), json, plot, witnesses
+        )
 
 
 _NOT_WITH_BRACKET = (
