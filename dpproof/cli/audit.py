@@ -140,9 +140,7 @@ def audit(
     TARGET is a claim file, a mechanism's name (then its flags, as in account), package.module:callable, or corpus.
     """
     check_folder("witnesses", witnesses)
-    options: AuditOptions = {"alpha": alpha, "seed": seed}
-    if budget is not None:
-        options["budget"] = budget
+    options = _options(alpha, seed, budget, sharpen, view)
     promise = Promise(epsilon, delta, adjacency, neighbours, arithmetic, data)
     told = told_of(scores, seeded, failures, bounds)
     if bracket:
@@ -162,16 +160,24 @@ def audit(
     refuse({"only": only}, [], "unless the target is corpus")
     if target is None:
         raise ValueError(NO_TARGET)
-    if sharpen:
-        options["sharpen"] = True
-    if view is not None:
-        options["view"] = view
     by_default = context.get_parameter_source("alpha") in (None, ParameterSource.DEFAULT)
     jobs, of_file = jobs_of(target, context.args, promise, options, told, None if by_default else alpha)
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
         _finish(
             _run(jobs, of_file if seconds is None else seconds, executor, witnesses), json, plot, witnesses
         )
+
+
+def _options(alpha: float, seed: int, budget: int | None, sharpen: bool, view: str | None) -> AuditOptions:
+    """Return the options of an audit without those that were not given."""
+    options: AuditOptions = {"alpha": alpha, "seed": seed}
+    if budget is not None:
+        options["budget"] = budget
+    if sharpen:
+        options["sharpen"] = True
+    if view is not None:
+        options["view"] = view
+    return options
 
 
 _NOT_WITH_BRACKET = (
