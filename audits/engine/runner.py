@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import cache, partial
@@ -137,7 +137,7 @@ def _planting(
     return sketch, Planting(fresh, layout, samples, scores, points, alpha, made.together)
 
 
-def _replay(plan: AuditPlan, called: dict[str, object]) -> dict[str, object]:
+def _replay(plan: AuditPlan, called: Mapping[str, object]) -> dict[str, object]:
     """Return the caller's data for a replay; without them, a description of the call of `dpproof.audit`."""
     told = dict(plan.replay or {})
     usual = plan.power and not plan.known_ratio
