@@ -148,7 +148,7 @@ def test_the_page_says_what_was_not_measured(tmp_path, monkeypatch):
     monkeypatch.setattr(page.figure, "draw", lambda _rows, _path: None)
     (tmp_path / "docs").mkdir()
     page.write(tmp_path, tmp_path, "none")
-    assert (tmp_path / "docs" / "audits.md").read_text().count("Not measured with this engine") == 6
+    assert (tmp_path / "docs" / "audits.md").read_text().count("Not measured with this engine") == 7
 
 
 def test_a_target_that_was_missed_is_called_so():

@@ -11,16 +11,21 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from dpproof.proofs_check.registry import as_json, lookup, verify
 from dpproof.proofs_check.verdict import Result
 
 HOUR = 3600.0
+TREE = Path(__file__).resolve().parent.parent
 
 
 @cache
 def results() -> dict[str, Result]:
-    """Return the verdict of every statement by its id. The first worker derives the verdicts for all workers."""
+    """Return the verdict of every statement by its id. The first worker derives the verdicts for all workers.
+
+    A test that runs the tests of a copy hands the run's name on, so the file is named after the tree as well.
+    """
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
     if run is None:
         return {found.id: found for found in verify()}
@@ -29,7 +34,7 @@ def results() -> dict[str, Result]:
     for old in folder.iterdir():
         if time.time() - old.stat().st_mtime > HOUR:
             old.unlink(missing_ok=True)
-    with (folder / run).open("a+b") as file:
+    with (folder / f"{run}-{crc32(str(TREE).encode())}").open("a+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         if not file.tell():
             pickle.dump({found.id: found for found in verify()}, file)

@@ -60,7 +60,7 @@ def boundary_table(rows: Sequence[Row]) -> list[str]:
     """False alarms per kind of output, beside what the level allows."""
     heads = ["output", "mechanisms", "runs", f"alarms at {boundary.ALPHA:g}", "allowed"]
     lines = [_of_kind(kind, found) for kind, found in by(rows, "kind").items()]
-    lines.append(_of_kind("all", rows))
+    lines += [_of_kind("all", rows)] if rows else []
     return table([*heads, "floating point only", "most alarms of one mechanism"], lines)
 
 

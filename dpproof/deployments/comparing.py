@@ -93,7 +93,10 @@ def compare(row: Deployment) -> Comparison:
     found = recompute(row)
     if found.best is None or not row.quantity:
         return Comparison(
-            row, Word.UNDERSPECIFIED, found, by=f" ({', '.join(row.missing) or 'its parameters'})"
+            row,
+            Word.UNDERSPECIFIED,
+            found,
+            by=f" ({', '.join(row.missing or found.notes) or 'its parameters'})",
         )
     printed, target = exact(row.published[row.quantity]), bool(row.recompute.get("target"))
     reading = _closest(row, found.plain, target)

@@ -3,7 +3,8 @@
 A *reading* is one way to get a number from the stated facts: a conversion, a relation, a count. Plain readings
 assume nothing beyond the source. Further readings name what they assume. They are computed only if no plain
 reading gives the published number. Methods: ``queries`` (exact discrete Gaussians), ``rho`` (a stated budget),
-``rho-sum``, ``sum`` (of pure epsilons), ``laplace``, ``training`` (DP-SGD).
+``rho-sum``, ``sum`` (of pure epsilons), ``training`` (DP-SGD as libraries account for it), ``account`` (any
+mechanism of dpproof, with its parameters).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from dpproof.accountant.asking import account
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE, MIRONOV, Conversion
 from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP
@@ -223,11 +225,17 @@ def _total(parts: Sequence[tuple[str, str, int]]) -> Fraction:
     return sum((exact(value) * count for _, value, count in parts), Fraction(0))
 
 
-def _laplace(_: Deployment, asked: Mapping[str, Any]) -> Recomputed:
-    """Recompute Laplace noise from its scale and its sensitivity."""
-    epsilon = exact(asked["sensitivity"]) / exact(asked["scale"])
-    name = f"Laplace noise of scale {asked['scale']}, sensitivity {asked['sensitivity']}"
-    return Recomputed("mechanism", (epsilon, epsilon), [Reading(name, (epsilon, epsilon))])
+def _account(row: Deployment, asked: Mapping[str, Any]) -> Recomputed:
+    """Recompute epsilon of a mechanism of dpproof from its name and its parameters, under the row's relation."""
+    name = str(asked["mechanism"])
+    given = {key: value for key, value in asked.items() if key not in {"by", "mechanism"}}
+    try:
+        found = account(name, adjacency=row.relation or None, **given).guarantee
+        best = _ends(found.epsilon(row.published.get("delta", "0")))
+    except (TypeError, ValueError) as error:
+        return Recomputed("none", None, notes=(str(error),))
+    told = ", ".join(f"{key} {value}" for key, value in given.items())
+    return Recomputed("mechanism", best, [Reading(f"{name}, {told}" if told else name, best)])
 
 
 def _training(row: Deployment, asked: Mapping[str, Any]) -> Recomputed:
@@ -263,6 +271,6 @@ METHODS: Mapping[str, Callable[[Deployment, Mapping[str, Any]], Recomputed]] = {
     "rho": _rho,
     "rho-sum": _rho_sum,
     "sum": _sum,
-    "laplace": _laplace,
+    "account": _account,
     "training": _training,
 }

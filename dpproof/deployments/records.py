@@ -68,7 +68,7 @@ class Deployment:
         names = ("epsilon", "delta") if self.quantity == "epsilon" else ("rho",)
         return Claim(
             self.id,
-            str(self.recompute.get("by", "undisclosed")),
+            str(self.recompute.get("mechanism", self.recompute.get("by", "undisclosed"))),
             {},
             Adjacency.of(self.relation),
             {name: float(self.published[name]) for name in names if name in self.published},

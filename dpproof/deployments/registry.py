@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.deployments.records import Deployment
@@ -127,6 +128,7 @@ def _new(name: str, record: Mapping[str, Any], numbers: dict[str, str]) -> Deplo
     """Return the row of a record that the bundled table does not know. A stated rho can still be converted."""
     deployment = record["deployment"]
     basic, loss = deployment["basic"], deployment.get("privacy_loss", {})
+    relation, stated = _drafted(deployment)
     convertible = numbers.keys() >= {"rho", "epsilon", "delta"}
     return Deployment(
         name,
@@ -136,11 +138,33 @@ def _new(name: str, record: Mapping[str, Any], numbers: dict[str, str]) -> Deplo
         "the given folder of the registry",
         numbers,
         unit=str(loss.get("privacy_unit", "")).strip(),
+        relation=relation,
         trust=_TRUST.get(deployment.get("deployment_model", {}).get("model_name", ""), "central"),
         record=name,
-        missing=("the neighbouring relation", "the parameters of the mechanism"),
-        recompute={"by": "rho"} if convertible else {},
+        missing=() if stated else ("the neighbouring relation", "the parameters of the mechanism"),
+        recompute={"by": "rho"} if convertible else stated if "epsilon" in numbers else {},
     )
+
+
+_RELATION, _MECHANISM = "Neighbouring relation: {}.", "{}. Parameters: {}."
+"""The sentences of a draft that hold the parts of its claim. They are read again as they were written."""
+
+
+def _drafted(deployment: Mapping[str, Any]) -> tuple[str, Mapping[str, str]]:
+    """Return the relation and the recomputation that a draft of `record_of` states, or nothing of another record."""
+    loss, code = deployment.get("privacy_loss", {}), deployment.get("implementation", {})
+    relation = _between(_RELATION, loss.get("privacy_unit_details"))
+    found = _between(_MECHANISM, code.get("mechanisms"))
+    pairs = [part.partition(" ") for part in found[1].split(", ")] if found and found[1] != "none" else []
+    if not relation or not found or relation[0] not in {one.value for one in Adjacency}:
+        return "", {}
+    return relation[0], {"by": "account", "mechanism": found[0], **{name: value for name, _, value in pairs}}
+
+
+def _between(sentence: str, text: object) -> tuple[str, ...]:
+    """Return what stands at the gaps of a sentence in a text that consists of it, or nothing."""
+    found = re.fullmatch(re.escape(sentence).replace(r"\{\}", "(.+?)"), str(text).strip())
+    return found.groups() if found else ()
 
 
 def problems(record: Mapping[str, Any], schema: Path) -> list[str]:
@@ -218,7 +242,7 @@ def _record(claim: Claim, certified: str) -> Mapping[str, Any]:
             "dp_variant": {"variant_name": variant},
             "privacy_loss": {
                 "privacy_unit": "User-level",
-                "privacy_unit_details": f"Neighbouring relation: {claim.adjacency.value}.",
+                "privacy_unit_details": _RELATION.format(claim.adjacency.value),
                 "privacy_parameters": {
                     name: float(value) for name, value in claim.promise.items() if name in _NUMBERS
                 },
@@ -230,7 +254,7 @@ def _record(claim: Claim, certified: str) -> Mapping[str, Any]:
                 ),
                 "model_name_details": f"Trust model of the claim: {claim.trust.value}.",
             },
-            "implementation": {"mechanisms": f"{claim.mechanism}. Parameters: {given or 'none'}."},
+            "implementation": {"mechanisms": _MECHANISM.format(claim.mechanism, given or "none")},
             "administrative": {
                 "sources": claim.source or _PLACEHOLDER,
                 "notes": f"Draft written by dpproof {__version__}. Fields that say '{_PLACEHOLDER}', the type of the"

@@ -35,6 +35,7 @@ CHANGES = {
     "local-counts": {"scale": 3.0, "printed_epsilon": None},
     "policy-evaluation": {"dimension": 4, "noise": 9.0, "beta": 0.01},
     "selective-dpsgd": {"steps": 9},
+    "tuned-dp-sgd": {"steps": 1},
     "private-selection": {"base_delta": 1e-4},
     "thompson": {"variance": 1.0},
     "rlsvi": {"beta_scale": 2.0},
@@ -237,7 +238,7 @@ def test_what_calibration_prints_keeps_the_target_when_it_is_typed(name, target,
     "words",
     [
         pytest.param(
-            "calibrate selective-dpsgd --sampling-rate .1 --branch-probability .3 --steps 2 "
+            "calibrate selective-dpsgd --sampling-rate .1 --branch-probability .3 --steps 1 "
             "--adjacency expert",
             marks=pytest.mark.slow,
         ),

@@ -166,7 +166,7 @@ def each_outcome():
     for shell in range(LEVELS.size):
         inside[shell, 0, 1, : shell + 1] = 1
         inside[LEVELS.size + shell, 0, 0, : shell + 1] = 1
-    return tally(inside, np.zeros(2, bool), np.ones(len(inside), np.int64))
+    return tally(inside, np.zeros((2, 1), bool), np.zeros((2, 1), bool), np.ones(len(inside), np.int64))
 
 
 def chances(epsilon, delta):

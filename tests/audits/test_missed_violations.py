@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 
 from benchmarks.audits.misses import EPSILON, FAULTS, misses
+from dpproof.accountant.guarantees.notions import PureDP
+from dpproof.audits.engine.scores.protocol import Identity
+from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
 
 ALPHA, MOST = 0.05, 0.1
 RUNS = math.ceil(math.log(ALPHA) / math.log(1 - MOST))
@@ -34,3 +38,17 @@ def test_a_fault_has_the_mass_and_the_ratio_that_it_is_meant_to_have(name):
     least = 2 * mass / (1 + math.exp(2 * EPSILON))
     assert least * (1 + math.exp(2 * EPSILON)) / 2 == pytest.approx(mass)
     assert math.exp(2 * EPSILON) * least < 1
+
+
+@pytest.mark.parametrize(("chance", "runs", "found"), [(0.03, 5, True), (0.001, 1, False)])
+def test_a_rare_tail_may_show_another_input_than_its_side(bits, chance, runs, found):
+    """Large values show input 1. The largest ones show input 0, with ratio 60, or with ratio 2, which is allowed."""
+
+    def mechanism(value, n, rng):
+        rare = rng.random(n) < (0.0005 if value else chance)
+        return np.where(rare, 1e6, value + rng.laplace(0, 1, n))
+
+    claim = PureDP(1.0)
+    for seed in range(runs):
+        evidence = audit("rare", claim, mechanism, bits, [Identity()], seed=seed, budget=40_000)
+        assert (evidence.verdict is Finding.VIOLATION) == found

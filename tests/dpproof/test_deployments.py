@@ -249,6 +249,27 @@ def test_a_record_of_a_claim_keeps_the_rules_of_the_registry(tmp_path, monkeypat
     assert problems(yaml.safe_load((tmp_path / "ward_data.yaml").read_text()), tmp_path / "none") == []
 
 
+@rows(
+    ("parameters", "verdict"),
+    (
+        ({"sampling_rate": 0.01, "noise_multiplier": 1, "steps": 1000}, "inconsistent (0.125 below"),
+        ({"sampling_rate": 0.01, "noise_multiplier": 1.1, "steps": 1000}, "loose by 0.247"),
+        (
+            {"sampling_rate": 2, "noise_multiplier": 1, "steps": 1000},
+            "underspecified (sampling_rate (2.0) must",
+        ),
+        ({"orders": [2, 3]}, "underspecified (parameter ('orders') must be one of"),
+    ),
+)
+def test_a_draft_is_recomputed_from_the_parameters_that_it_states(tmp_path, parameters, verdict):
+    """dp-accounting's PLD accountant gives epsilon 2.1245 and 1.7530."""
+    pytest.importorskip("yaml")
+    claim = Claim("Ward net", "dp-sgd", parameters, Adjacency.ADD_REMOVE, {"epsilon": 2.0, "delta": 1e-6})
+    (tmp_path / "ward_net.yaml").write_text(record_of(claim))
+    ((row,), _) = read_registry(tmp_path, bundled())
+    assert compare(row).verdict.startswith(verdict)
+
+
 @rows(("value", "text"), (("12345.67", "12345.7"), ("123456", "123456"), ("1234567.25", "1234567.3")))
 def test_a_large_number_keeps_its_magnitude(value, text):
     assert _decimal(Fraction(value), up=True) == text

@@ -34,7 +34,8 @@ than `FEW` scores, the samples in the new tails are also counted again, to choos
 COMPARED = 4000
 """If there are more scores than this, each threshold is compared with all scores; otherwise by binary search."""
 CLEARLY = 2.0
-"""The upper and lower tails indicate the same input only if this fits better by this many standard deviations."""
+"""The upper and lower tails indicate the same input only if this fits better by this many standard deviations. In the
+same way, a bet on one tail leaves the direction of its side only if its own samples are so clear."""
 
 
 class TailCounts:
@@ -51,7 +52,8 @@ class TailCounts:
 
     def __init__(self, *, oriented: bool) -> None:
         self._counts: Ints = np.zeros((LEVELS.size, 3, 3), np.int64)
-        self._flips = np.zeros(2, bool)
+        self._flips = np.zeros((2, 1), bool)
+        self._own = np.zeros((2, LEVELS.size), bool)
         self._begin()
         self._oriented = oriented
         self._high = self._low = np.zeros(LEVELS.size)
@@ -65,24 +67,24 @@ class TailCounts:
         self._next = 0.0
         self._placed: Floats = np.empty(0)
         self._inside: Ints = np.zeros((2, 2, LEVELS.size), np.int64)
-        self._speak(np.zeros(2, bool))
+        self._speak(np.zeros((2, 1), bool), np.zeros((2, LEVELS.size), bool))
 
     @property
     def counts(self) -> Ints:
         """For each tail, on how many samples the bet was won, lost and not placed: (levels, kinds, 3)."""
-        return self._counts + tally(self._fresh, self._flips, self._fresh_size)
+        return self._counts + tally(self._fresh, self._flips, self._own, self._fresh_size)
 
     def _begin(self) -> None:
         """Start new counts by side and label, which `counts` adds to the settled ones."""
         self._fresh: Ints = np.zeros((2, 2, LEVELS.size), np.int64)
         self._fresh_size = 0
 
-    def _speak(self, flips: NDArray[np.bool_]) -> None:
-        """Set the directions, after settling the bets in the earlier directions."""
-        if not np.array_equal(flips, self._flips):
+    def _speak(self, flips: NDArray[np.bool_], own: NDArray[np.bool_]) -> None:
+        """Set the directions of the sides and of single tails, after settling the bets in the earlier directions."""
+        if not (np.array_equal(flips, self._flips) and np.array_equal(own, self._own)):
             self._counts = self.counts
             self._begin()
-            self._flips = flips
+            self._flips, self._own = flips, own
 
     def bet(self, scores: Floats, labels: Ints) -> None:
         """Add a block of fresh samples to the counts, with the thresholds that were fixed before."""
@@ -117,33 +119,35 @@ class TailCounts:
             self._inside = _inside(together(scores), np.concatenate(labels), self._edges)
 
     def _turn(self) -> None:
-        """Choose the labels that the two sides indicate, from all samples seen in their tails.
+        """Choose the labels that the sides and the single tails indicate, from all samples seen in the tails.
 
-        The labels are opposite unless equal ones are clearly better. A shifted output is far more common than a
-        more spread one, and two sides that are decided together need fewer samples.
+        The labels of the sides are opposite unless equal ones are clearly better. A shifted output is far more common
+        than a more spread one, and two sides that are decided together need fewer samples. A single tail follows its
+        side, unless its own samples clearly contradict: a rare output may show the other input.
         """
         if self._oriented:
             return
         gap = (self._inside[:, 1] - self._inside[:, 0]) / np.sqrt(self._inside.sum(axis=1) + 1)
         apart, alike = _most(gap[0] - gap[1]), _most(gap[0] + gap[1])
+        flips = np.full((2, 1), apart < 0)
         if abs(alike) > abs(apart) + CLEARLY:
-            self._speak(np.array([_most(gap[0]) < 0, _most(gap[1]) > 0]))
-        else:
-            self._speak(np.full(2, apart < 0))
+            flips = np.array([[_most(gap[0]) < 0], [_most(gap[1]) > 0]])
+        self._speak(flips, np.where(np.abs(gap) > CLEARLY, gap * [[1], [-1]] < 0, flips))
 
     def describe(self, level: int, kind: int) -> dict[str, object]:
         """Return a tail as JSON data: its size, its latest thresholds, and the labels that it indicates."""
         sides = ((UPPER, "at_least", self._high), (LOWER, "at_most", self._low))
         chosen = [(side, name, _plain(at[level])) for side, name, at in sides if kind in (side, BOTH)]
+        flips = self._flips[:, 0] if kind == BOTH else self._own[:, level]
         return {
             "tail": KINDS[kind],
             "mass": float(LEVELS[level]),
             **{name: at if abs(at) != math.inf else repr(at) for _, name, at in chosen},
-            "speaks_for": [int((side == UPPER) ^ bool(self._flips[side])) for side, _, _ in chosen],
+            "speaks_for": [int((side == UPPER) ^ bool(flips[side])) for side, _, _ in chosen],
         }
 
 
-def tally(inside: Ints, flips: NDArray[np.bool_], size: int | Ints) -> Ints:
+def tally(inside: Ints, flips: NDArray[np.bool_], own: NDArray[np.bool_], size: int | Ints) -> Ints:
     """Return on how many samples the bet on each tail was won, lost and not placed.
 
     A tail has a level (its size) and a kind (upper, lower, both). The dots stand for any further axes.
@@ -151,8 +155,9 @@ def tally(inside: Ints, flips: NDArray[np.bool_], size: int | Ints) -> Ints:
     Args:
         inside: the number of samples in the upper and the lower tails, as an int64 array (..., 2 sides, 2 labels,
             levels).
-        flips: a bool for each of the two sides. The first is True if the upper tail indicates label 0; the second is
-            True if the lower tail indicates label 1.
+        flips: the directions of the bets on both tails, a bool array (2 sides, 1). The first is True if the upper
+            tails indicate label 0; the second is True if the lower tails indicate label 1.
+        own: the directions of the bets on one tail, a bool array (2 sides, levels).
         size: the number of samples, as an integer or as an array (...).
 
     Returns:
@@ -160,11 +165,19 @@ def tally(inside: Ints, flips: NDArray[np.bool_], size: int | Ints) -> Ints:
     """
     counts = np.empty((*inside.shape[:-3], inside.shape[-1], 3, 3), np.int64)
     for outcome in (0, 1):
+        both = [
+            _of_label(inside[..., side, :, :], flips[side] ^ side ^ outcome ^ 1) for side in (UPPER, LOWER)
+        ]
+        counts[..., BOTH, outcome] = both[UPPER] + both[LOWER]
         for side in (UPPER, LOWER):
-            counts[..., side, outcome] = inside[..., side, int(flips[side]) ^ side ^ outcome ^ 1, :]
-        counts[..., BOTH, outcome] = counts[..., UPPER, outcome] + counts[..., LOWER, outcome]
+            counts[..., side, outcome] = _of_label(inside[..., side, :, :], own[side] ^ side ^ outcome ^ 1)
     counts[..., 2] = np.asarray(size)[..., None, None] - counts[..., 0] - counts[..., 1]
     return counts
+
+
+def _of_label(inside: Ints, label: Ints) -> Ints:
+    """Return the numbers (..., levels) of one label, which is given for each level, from (..., 2 labels, levels)."""
+    return np.where(label, inside[..., 1, :], inside[..., 0, :])
 
 
 def _edges(high: Floats, low: Floats) -> Floats:
