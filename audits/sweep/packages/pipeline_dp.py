@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,10 @@ import numpy as np
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.sweep.table import Entry, Meaning, Package
 
+ADD, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 DELTA = 0.01
+LEFT_OUT = -1000.0
+"""The output for a partition that the engine does not select."""
 NAN = float("nan")
 
 
@@ -35,10 +38,10 @@ class Aggregation:
     norm: str = ""
 
     def __call__(self, data: Any, n: int, rng: np.random.Generator) -> list[Any]:
-        """Return ``n`` outputs: the noisy metrics, or an empty list without the partition. ``rng`` is not used."""
+        """Return ``n`` outputs: the noisy metrics, or `LEFT_OUT` without the partition. ``rng`` is not used."""
         return [self._once(data) for _ in range(n)]
 
-    def _once(self, data: Any) -> list[float]:
+    def _once(self, data: Any) -> Any:
         import pipeline_dp
 
         accountant = pipeline_dp.NaiveBudgetAccountant(1.0, 0.0 if self.pure else DELTA)
@@ -51,8 +54,10 @@ class Aggregation:
             list(enumerate(data)), self._parameters(), extractors, ["a"] if self.public else None
         )
         accountant.compute_budgets()
-        found = [metric for _, metrics in result for metric in metrics]
-        return [float(one) for metric in found for one in np.atleast_1d(metric)]
+        found = [float(one) for _, metrics in result for metric in metrics for one in np.atleast_1d(metric)]
+        if not found:
+            return [LEFT_OUT] * 2 if self.norm else LEFT_OUT
+        return found[0] if len(found) == 1 else found
 
     @property
     def pure(self) -> bool:
@@ -81,18 +86,21 @@ class Aggregation:
 
 
 @dataclass(frozen=True)
-class Parts:
-    """The noisy count, sum and sum of squares below the metrics of a variance, which fix them and are fixed by them."""
+class Least:
+    """The least of the noisy count, sum and sum of squares, which the published variance, mean and count fix.
+
+    A function of what is published keeps the claim. The three parts differ most in the event that all are large.
+    """
 
     aggregation: Aggregation
 
     def __call__(self, data: Any, n: int, rng: np.random.Generator) -> list[Any]:
-        """Return ``n`` triples. The generator ``rng`` is not used."""
+        """Return ``n`` numbers. The generator ``rng`` is not used."""
         middle = (self.aggregation.lower + self.aggregation.upper) / 2
-        found = np.array(self.aggregation(data, n, rng))
-        variance, count, _, mean = found.T
+        variance, count, _, mean = np.array(self.aggregation(data, n, rng)).T
         held = np.maximum(count, 1.0)
-        return list(np.column_stack((count, (mean - middle) * held, (variance + (mean - middle) ** 2) * held)))
+        parts = (count, (mean - middle) * held, (variance + (mean - middle) ** 2) * held)
+        return [float(one) for one in np.min(parts, axis=0)]
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,7 @@ class Noise:
 
     def __call__(self, data: Any, n: int, rng: np.random.Generator) -> list[Any]:
         """Return ``n`` outputs. The generator ``rng`` is not used."""
-        from pipeline_dp import aggregate_params, dp_computations
+        from pipeline_dp import aggregate_params, dp_computations, partition_selection
 
         if self.what == "LaplaceMechanism":
             made = dp_computations.LaplaceMechanism.create_from_epsilon(1.0, 1.0)
@@ -115,6 +123,9 @@ class Noise:
             chosen = dp_computations.ExponentialMechanism(_score(data))
             return [int(chosen.apply(1.0, [0, 1, 2])) for _ in range(n)]
         strategy = aggregate_params.PartitionSelectionStrategy[self.what]
+        if self.what == "TRUNCATED_GEOMETRIC":
+            select = partition_selection.create_partition_selection_strategy(strategy, 1.0, DELTA, 1)
+            return [int(select.should_keep(len(data))) for _ in range(n)]
         kept = dp_computations.ThresholdingMechanism(1.0, DELTA, strategy, 1, None)
         found = [kept.noised_value_if_should_keep(len(data)) for _ in range(n)]
         return [-1.0 if one is None else float(one) for one in found]
@@ -123,9 +134,7 @@ class Noise:
 def _metric(name: str) -> Any:
     import pipeline_dp
 
-    return (
-        pipeline_dp.Metrics.PERCENTILE(50) if name == "PERCENTILE" else getattr(pipeline_dp.Metrics, name)
-    )
+    return pipeline_dp.Metrics.PERCENTILE(50) if name == "PERCENTILE" else getattr(pipeline_dp.Metrics, name)
 
 
 def _score(scores: Sequence[float]) -> Any:
@@ -141,7 +150,9 @@ def _score(scores: Sequence[float]) -> Any:
     return Score()
 
 
-def _aggregation(aggregation: Aggregation, *, bases: Sequence[Any] = (), records: Sequence[Any] = ()) -> Entry:
+def _aggregation(
+    aggregation: Aggregation, *, bases: Sequence[Any] = (), records: Sequence[Any] = ()
+) -> Entry:
     words = [
         aggregation.metrics,
         "Gaussian" if aggregation.gaussian else "",
@@ -162,6 +173,21 @@ def _aggregation(aggregation: Aggregation, *, bases: Sequence[Any] = (), records
     )
 
 
+def _least() -> Entry:
+    return Entry(
+        name=f"aggregate: {LEAST}",
+        sampler=Least(Aggregation("VARIANCE, MEAN, SUM, COUNT", -1.0)),
+        epsilon=1.0,
+        bases=([1.0, 1.0], [-1.0, 1.0]),
+        records=(1.0,),
+        relations=(ADD,),
+        budget=60_000,
+        seeded=False,
+        power=False,
+        steps=2,
+    )
+
+
 def _noise(what: str, pairs: Sequence[tuple[Any, Any]], delta: float = 0.0) -> Entry:
     return Entry(
         name=f"dp_computations.{what}",
@@ -174,7 +200,7 @@ def _noise(what: str, pairs: Sequence[tuple[Any, Any]], delta: float = 0.0) -> E
     )
 
 
-SYMMETRIC = Aggregation("VARIANCE, MEAN, SUM, COUNT", -1.0)
+LEAST = "VARIANCE, MEAN, SUM, COUNT; bounds -1 and 1; least part"
 VARIANCE = Meaning(
     "new",
     "The sum of squares is a sum of squares of normalised values, and its noise is calibrated to the squares of the "
@@ -182,11 +208,64 @@ VARIANCE = Meaning(
     1,
     4 / 3,
 )
-NAN_MEANING = Meaning(
+NOT_A_NUMBER = Meaning(
     "new",
     "A value that is not a number passes the clipping. The result is then not a number with certainty.",
     2,
     float("inf"),
 )
-ALL = ("COUNT", "PRIVACY_ID_COUNT", "SUM", "MEAN", "VARIANCE", "PERCENTILE")
-ADD, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
+
+SCALARS = ("COUNT", "PRIVACY_ID_COUNT", "SUM", "MEAN", "VARIANCE", "PERCENTILE")
+WITH_NAN: dict[str, Any] = {"bases": ([0.0],), "records": (NAN,)}
+MANY = ([0.0] * 8, [0.0] * 12)
+VECTORS = ([[0.0, 0.0]] * 8, [[0.0, 0.0]] * 12)
+FLOATS = ((0.0, 1.0), (0.5, 1.5))
+SCORES = (([0, 0, 0], [1, 0, 0]), ([0, 1, 0], [1, 0, 1]))
+SIZES = (([], [0]), ([0], [0, 0]), ([0] * 3, [0] * 4))
+ENTRIES = (
+    *(_aggregation(Aggregation(name)) for name in SCALARS),
+    *(_aggregation(Aggregation(name, gaussian=True)) for name in SCALARS),
+    *(_aggregation(Aggregation(name, public=False), bases=MANY) for name in SCALARS),
+    *(_aggregation(Aggregation(name, -1.0), records=(-1.0, 1.0)) for name in ("SUM", "MEAN")),
+    *(
+        _aggregation(
+            Aggregation("VECTOR_SUM", norm=norm, gaussian=norm == "L2", public=False),
+            bases=VECTORS,
+            records=([0.0, 1.0], [1.0, 1.0]),
+        )
+        for norm in ("Linf", "L1", "L2")
+    ),
+    _least(),
+    *(
+        replace(
+            _aggregation(Aggregation(name), **WITH_NAN), name=f"aggregate: {name}; with NaN", failures="token"
+        )
+        for name in ("SUM", "MEAN", "VARIANCE", "PERCENTILE")
+    ),
+    _noise("LaplaceMechanism", FLOATS),
+    _noise("GaussianMechanism", FLOATS, DELTA),
+    _noise("ExponentialMechanism", SCORES),
+    *(
+        _noise(name, SIZES, DELTA)
+        for name in ("TRUNCATED_GEOMETRIC", "LAPLACE_THRESHOLDING", "GAUSSIAN_THRESHOLDING")
+    ),
+)
+TABLE = Package(
+    "pipeline-dp",
+    ENTRIES,
+    "The documentation of the sensitivities speaks of adding or removing one privacy unit, so the package means "
+    "add-remove. The audits under replace show what does not hold if one unit changes its data.",
+    {
+        "Beam and Spark backends": "they run the same combiners",
+        "VECTOR_SUM with public partitions": "it raises a TypeError in this version",
+        "PLD accounting, private contribution bounds, utility analysis": "not yet in the table",
+    },
+    {
+        (f"aggregate: {LEAST}", ADD): VARIANCE,
+        **{
+            (f"aggregate: {name}; with NaN", relation): NOT_A_NUMBER
+            for name in ("SUM", "MEAN", "VARIANCE")
+            for relation in (ADD, REPLACE)
+        },
+    },
+)

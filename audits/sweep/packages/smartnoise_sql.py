@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.audits.sweep.table import DATA, Entry, Meaning, Package
+from dpproof.audits.sweep.table import DATA, Entry, Package
 
 DELTA = 0.01
 
@@ -108,20 +107,20 @@ def _noise(what: str, sensitivity: float, delta: float = 0.0) -> Entry:
         epsilon=1.0,
         delta=delta,
         pairs=((0.0, sensitivity), (1.0, 1.0 + sensitivity)),
-        budget=20_000,
+        budget=6_000,
         seeded=False,
     )
 
 
 ENDS = ((-1.0, "a"), (1.0, "a"))
-BASES: Sequence[Any] = ([(-1.0, "a")], [(-1.0, "a"), (1.0, "a")], [(-1.0, "a"), (0.0, "a"), (1.0, "a")])
-GROUPS: Sequence[Any] = ([(1.0, "a")], [(1.0, "a")] * 5)
-INTEGERS: Sequence[Any] = ([(0, "a")], [(0, "a"), (1, "a")])
+BASES: Sequence[Any] = ([(-1.0, "a"), (1.0, "a")],)
+GROUPS: Sequence[Any] = ([(1.0, "a")] * 5,)
+INTEGERS: Sequence[Any] = ([(0, "a"), (1, "a")],)
 
 
 def _query(
     name: str, what: str, charged: float, delta: float = 0.0, *, bases: Sequence[Any] = BASES,
-    records: Sequence[Any] = ENDS, budget: int = 6_000, **options: Any,
+    records: Sequence[Any] = ENDS, budget: int = 2_000, **options: Any,
 ) -> Entry:  # fmt: skip
     grouped = "GROUP BY" in what
     select = f"SELECT {'g, ' if grouped else ''}{what.replace(' GROUP', ' AS n FROM t.t GROUP')}"
@@ -148,7 +147,7 @@ ENTRIES = (
     _query("COUNT(x)", "COUNT(x)", 1.0),
     _query("COUNT(DISTINCT key)", "COUNT(DISTINCT key)", 1.0),
     _query("COUNT(DISTINCT x)", "COUNT(DISTINCT x)", 1.0),
-    _query("SUM(x)", "SUM(x)", 1.0),
+    _query("SUM(x)", "SUM(x)", 1.0, budget=12_000),
     _query("SUM(x), integers", "SUM(x)", 1.0, bases=INTEGERS, records=((0, "a"), (1, "a")), integer=True),
     _query("SUM(DISTINCT x)", "SUM(DISTINCT x)", 1.0),
     _query("AVG(x)", "AVG(x)", 2.0),
@@ -167,8 +166,8 @@ ENTRIES = (
         name="mechanisms.approx_bounds",
         sampler=Noise("approx_bounds"),
         epsilon=1.0,
-        bases=([0.5], [0.5, 4.5], [0.5] * 12),
-        records=(0.5, 4.5),
+        bases=([0.5] * 12,),
+        records=(4.5,),
         budget=400,
         seeded=False,
         power=False,
