@@ -41,7 +41,7 @@ class Run:
         client = getattr(module, f"{self.name}_Client")
         reports = [client(data, *self.parameters.values()) for _ in range(n)]
         if self.name == "LH":
-            return [_fits(*report, 4 if self.parameters["optimal"] else 2) for report in reports]
+            return [_fits(value, seed, 4 if self.parameters["optimal"] else 2) for value, seed in reports]
         return [_flat(report) for report in reports]
 
 
@@ -54,7 +54,7 @@ def _fits(value: int, seed: int, groups: int) -> list[int]:
 
 def _flat(report: Any) -> Any:
     """Return a report as a number or a list of numbers."""
-    if np.isscalar(report):
+    if isinstance(report, (int, np.integer)):
         return int(report)
     return [int(one) if one == int(one) else float(one) for one in np.hstack(report)]
 
@@ -85,6 +85,7 @@ FAKE = ("RSpFD_GRR", "RSpFD_UE_zero", "RSpFD_UE_rnd")
 PLAIN = {True: "", False: ", optimal=False"}
 ENTRIES = (
     *(_entry(f"{PURE}.{name}", name, ONE) for name in ("GRR", "SS", "HE", "ADP")),
+    _entry(f"{PURE}.SS", "SS", {**ONE, "k": 10}, word=" (10 values)"),
     *(
         _entry(f"{PURE}.{name}", name, {**ONE, "optimal": optimal}, word=word)
         for name in ("UE", "LH")
@@ -102,11 +103,18 @@ ENTRIES = (
     *(_entry(f"{MANY}.RSpFD_solution", name, TUPLE, WHOLE, " (two attributes)") for name in FAKE),
     *(_entry(f"{MANY}.RSpFD_solution", name, TUPLE, ATTRIBUTE, " (one of two attributes)") for name in FAKE),
 )
+ORDER = Meaning(
+    "new",
+    "The reported set is an array, and the true value always comes first in it. So the true value never stands at "
+    "another place.",
+    1,
+    math.inf,
+)
 AMPLIFIED = Meaning(
     "by design",
     "The package uses a larger epsilon because it samples one attribute. The claim holds if one attribute of the tuple "
     "changes. If all attributes change, the report has no attribute that does not depend on the change.",
-    1,
+    2,
     math.log(2 * (math.e - 1) + 1),
 )
 TABLE = Package(
@@ -119,7 +127,11 @@ TABLE = Package(
         "long_mdim_freq_est": "it calls long_freq_est for each attribute",
         "aggregators": "they process reports, and have no noise",
     },
-    {(f"{name} (two attributes)", Adjacency.BY_SENSITIVITY): AMPLIFIED for name in FAKE},
+    {
+        **{(f"{name} (two attributes)", Adjacency.BY_SENSITIVITY): AMPLIFIED for name in FAKE},
+        ("SS (10 values)", Adjacency.BY_SENSITIVITY): ORDER,
+        ("SPL_SS (two attributes)", Adjacency.BY_SENSITIVITY): ORDER,
+    },
     bits=Meaning(
         "float only",
         "The last bits of the sum of a value and noise can show the value (arXiv 2207.13793).",

@@ -140,7 +140,7 @@ def _metric(name: str) -> Any:
 def _score(scores: Sequence[float]) -> Any:
     from pipeline_dp import dp_computations
 
-    class Score(dp_computations.ExponentialMechanism.ScoringFunction):  # type: ignore[misc, name-defined]
+    class Score(dp_computations.ExponentialMechanism.ScoringFunction):  # type: ignore[misc]
         global_sensitivity = 1.0
         is_monotonic = False
 
@@ -221,7 +221,7 @@ MANY = ([0.0] * 8, [0.0] * 12)
 VECTORS = ([[0.0, 0.0]] * 8, [[0.0, 0.0]] * 12)
 FLOATS = ((0.0, 1.0), (0.5, 1.5))
 SCORES = (([0, 0, 0], [1, 0, 0]), ([0, 1, 0], [1, 0, 1]))
-SIZES = (([], [0]), ([0], [0, 0]), ([0] * 3, [0] * 4))
+SIZES: Sequence[tuple[list[int], list[int]]] = (([], [0]), ([0], [0, 0]), ([0] * 3, [0] * 4))
 ENTRIES = (
     *(_aggregation(Aggregation(name)) for name in SCALARS),
     *(_aggregation(Aggregation(name, gaussian=True)) for name in SCALARS),
