@@ -262,10 +262,18 @@ TABLE = Package(
     },
     {
         (f"aggregate: {LEAST}", ADD): VARIANCE,
+        ("aggregate: SUM; bounds -1 and 1", REPLACE): Meaning(
+            "by design",
+            "The noise is calibrated to the largest absolute value. A replaced value changes the sum by the "
+            "difference of the bounds.",
+            3,
+            2.0,
+        ),
         **{
             (f"aggregate: {name}; with NaN", relation): NOT_A_NUMBER
             for name in ("SUM", "MEAN", "VARIANCE")
             for relation in (ADD, REPLACE)
         },
     },
+    Meaning("float only", "The lowest bits of the sum of a value and Gaussian noise show the value.", 4),
 )
