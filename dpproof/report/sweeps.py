@@ -36,9 +36,9 @@ from its witness: the same inputs, the same seed, the same samples. `python -m d
   design*: the mechanism keeps its claim under the other relation, and its documentation excludes neither. *Float only*:
   only bits show it. The drafts of reports in `docs/sweep/` have the details. Nothing was sent to anybody.
 
-Without a sweep: ektelo, dp-stats, openmined and smartnoise cannot be installed by these names, since the package index has
-no version of them for Python 3.11. jax-privacy, opacus, smartnoise-synth, tensorflow-privacy and tmlt-analytics have no table
-yet. jax-privacy and opacus can be installed. The other three were not installed here.
+**Packages without a sweep.** The installer found no version of ektelo, dp-stats, openmined and smartnoise for Python 3.11 in
+the package index ("from versions: none"). jax-privacy, opacus, smartnoise-synth, tmlt-analytics and tensorflow-privacy have no
+table yet. The first four can be installed. The last one was installed without TensorFlow only.
 
 Samples include the search among the inputs and the audits of smaller data sets. They do not include the samples that
 measure the power. Seconds are processor seconds of everything.
