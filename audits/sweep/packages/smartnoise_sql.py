@@ -195,8 +195,8 @@ TABLE = Package(
     "The files of the package name no neighbouring relation. Its sensitivities mean add-remove: the sensitivity of a "
     "sum is the largest absolute value of the bounds. The claim of a query is the epsilon of the package's "
     "get_privacy_cost. Records are persons with one row each. A query is slow, so the audits have few samples. For "
-    "example, SUM(x) with bounds -1 and 1 has noise of scale 1, and its least epsilon under replace is 2. The sweep did "
-    "not find this.",
+    "example, SUM(x) with bounds -1 and 1 has noise of scale 1, and its least epsilon under replace is 2. The sweep "
+    "did not find this.",
     {
         "use_dpsu (set union)": "a query with it raises an AttributeError in this version",
         "MIN, MAX, JOIN, subqueries": "the package refuses them",
