@@ -303,6 +303,30 @@ def test_exact_epsilon_of_random_sampling_plus_fake_data_for_one_attribute_and_f
     assert amplified == pytest.approx(math.log(2 * math.e - 1))
 
 
+@pytest.mark.parametrize(("random_fake", "one_attribute"), [(False, 1.0), (True, 1.182)])
+def test_exact_epsilon_of_fake_data_by_unary_encoding(random_fake, one_attribute):
+    """All reports of two attributes with k bits each. The fake data are zeros or a random value, both with noise."""
+    k, amplified = 4, math.log(2 * (math.e - 1) + 1)
+    p, q = 1 / 2, 1 / (math.exp(amplified) + 1)
+
+    def unary(value, bits):
+        on = [p if place == value else q for place in range(k)]
+        return math.prod(one if bit else 1 - one for one, bit in zip(on, bits, strict=True))
+
+    def fake(bits):
+        return sum(unary(one, bits) for one in range(k)) / k if random_fake else unary(None, bits)
+
+    def report(values, seen):
+        return sum(unary(values[one], seen[one]) * fake(seen[1 - one]) for one in (0, 1)) / 2
+
+    def epsilon(first, second):
+        reports = itertools.product(itertools.product((0, 1), repeat=k), repeat=2)
+        return max(abs(math.log(report(first, seen) / report(second, seen))) for seen in reports)
+
+    assert epsilon((0, 0), (1, 0)) == pytest.approx(one_attribute, abs=1e-3)
+    assert epsilon((0, 0), (1, 1)) == pytest.approx(amplified)
+
+
 def test_exact_epsilon_of_the_variance_of_pipeline_dp():
     """Three Laplace noises at a third of epsilon each, for the bounds -1 and 1 and a further record with value 1."""
     lower, upper, value = -1.0, 1.0, 1.0

@@ -117,6 +117,13 @@ AMPLIFIED = Meaning(
     2,
     math.log(2 * (math.e - 1) + 1),
 )
+RANDOM = Meaning(
+    "new",
+    "The package uses a larger epsilon because it samples one attribute. If all attributes change, the report has no "
+    "attribute that does not depend on the change. If one attribute changes, the least epsilon is 1.18.",
+    2,
+    AMPLIFIED.exact,
+)
 TABLE = Package(
     "multi-freq-ldpy",
     ENTRIES,
@@ -128,7 +135,8 @@ TABLE = Package(
         "aggregators": "they process reports, and have no noise",
     },
     {
-        **{(f"{name} (two attributes)", Adjacency.BY_SENSITIVITY): AMPLIFIED for name in FAKE},
+        **{(f"{name} (two attributes)", Adjacency.BY_SENSITIVITY): AMPLIFIED for name in FAKE[:2]},
+        ("RSpFD_UE_rnd (two attributes)", Adjacency.BY_SENSITIVITY): RANDOM,
         ("SS (10 values)", Adjacency.BY_SENSITIVITY): ORDER,
         ("SPL_SS (two attributes)", Adjacency.BY_SENSITIVITY): ORDER,
     },
