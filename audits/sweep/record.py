@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
@@ -24,7 +25,7 @@ from dpproof.audits.sweep.table import package_named
 
 RECORDS = Path(__file__).parent / "records"
 BESIDE = ("numpy", "scipy", "scikit-learn", "torch")
-"""Packages whose versions a record states, too."""
+"""Packages whose versions a record states, too, beside those that the package requires."""
 VIOLATIONS = tuple(one.value for one in Finding if one.violated)
 
 
@@ -67,7 +68,7 @@ def begun(package: str, seed: int, alpha: float) -> Record:
         "package": package,
         "version": metadata.version(table.name),
         "files": files_of(table.name),
-        "beside": {name: metadata.version(name) for name in BESIDE if _installed(name)},
+        "beside": beside(table.name),
         "python": platform.python_version(),
         "seed": seed,
         "alpha": alpha,
@@ -111,6 +112,15 @@ def files_of(distribution: str) -> str:
             content = Path(str(file.locate())).read_bytes()
             digest.update(f"{file} {hashlib.sha256(content).hexdigest()}\n".encode())
     return f"sha256:{digest.hexdigest()}"
+
+
+def beside(distribution: str) -> dict[str, str]:
+    """Return the versions of the installed packages that a distribution requires, and of those in `BESIDE`."""
+    required = [line for line in metadata.requires(distribution) or () if "extra ==" not in line]
+    names = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required]
+    return {
+        name: metadata.version(name) for name in dict.fromkeys((*BESIDE, *sorted(names))) if _installed(name)
+    }
 
 
 def replayed(row: Mapping[str, Any]) -> str:

@@ -36,6 +36,11 @@ from its witness: the same inputs, the same seed, the same samples. `python -m d
   design*: the mechanism keeps its claim under the other relation, and its documentation excludes neither. *Float only*:
   only bits show it. The drafts of reports in `docs/sweep/` have the details. Nothing was sent to anybody.
 
+**Packages without a sweep.** The installer found no version of ektelo, dp-stats, openmined and smartnoise for Python
+3.11 in the package index ("from versions: none"). jax-privacy, opacus, smartnoise-synth, tmlt-analytics and
+tensorflow-privacy have no table yet. The installer finds versions of the first four. The last one was installed without
+TensorFlow only.
+
 Samples include the search among the inputs and the audits of smaller data sets. They do not include the samples that
 measure the power. Seconds are processor seconds of everything.
 """

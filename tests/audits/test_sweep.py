@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -239,3 +240,100 @@ def test_exact_epsilon_of_the_forest_of_diffprivlib_under_add_remove():
     before, after = wrong(1) * (1 - wrong(1)), wrong(2) * wrong(1)
     assert math.log(before / after) == pytest.approx(1 + math.log(2 * math.e - 1))
     assert [[i // (n / 2) for i in range(n)] for n in (4, 5)] == [[0, 0, 1, 1], [0, 0, 0, 1, 1]]
+
+
+def test_tumult_core_computes_the_claims_of_its_table_itself():
+    pytest.importorskip("tmlt.core")
+    from tmlt.core.measurements.converters import RhoZCDPToApproxDP
+
+    from dpproof.audits.sweep.packages.tmlt_core import DISTANCES, ENTRIES
+
+    for one in ENTRIES:
+        made = one.sampler.made()
+        if one.delta:
+            assert RhoZCDPToApproxDP(made).privacy_relation(1, (str(one.epsilon), str(one.delta))), one.name
+        else:
+            distance = int(DISTANCES.get(one.claims[0], 1))
+            assert made.privacy_function(distance).to_float(round_up=True) == one.epsilon, one.name
+
+
+def test_smartnoise_computes_the_epsilon_of_its_queries_itself():
+    pytest.importorskip("snsql")
+    from dpproof.audits.sweep.packages.smartnoise_sql import BASES, ENTRIES, Query
+
+    for one in ENTRIES:
+        if isinstance(one.sampler, Query):
+            epsilon, delta = one.sampler.reader(BASES[0]).get_privacy_cost(one.sampler.select)
+            assert epsilon == one.epsilon, one.name
+            assert one.delta == 0 or one.delta <= delta * 1.3, one.name
+
+
+def test_exact_probabilities_of_the_second_place_in_a_subset_of_multi_freq_ldpy():
+    """Enumerated from the published code: the true value is written to place 0, or it is not in the array."""
+
+    def second(k, size, truth, place_1):
+        p = size * math.e / (size * math.e + k - size)
+        others = [one for one in range(k) if one != truth]
+        within = [array[0] == place_1 for array in itertools.permutations(others, size - 1)]
+        without = [array[1] == place_1 for array in itertools.permutations(others, size)]
+        return p * sum(within) / len(within) + (1 - p) * sum(without) / len(without)
+
+    assert round(10 / (math.e + 1)) == 3
+    assert round(4 / (math.exp(0.5) + 1)) == 2
+    assert second(10, 3, truth=1, place_1=1) == 0
+    assert second(10, 3, truth=0, place_1=1) == pytest.approx(1 / 9)
+    assert second(4, 2, truth=0, place_1=1) == pytest.approx(1 / 3)
+
+
+def test_exact_epsilon_of_random_sampling_plus_fake_data_for_one_attribute_and_for_all():
+    """All reports of two attributes with k values, by generalised randomised response with the larger epsilon."""
+    k, amplified = 4, math.log(2 * (math.e - 1) + 1)
+    p = math.exp(amplified) / (math.exp(amplified) + k - 1)
+
+    def report(values, seen):
+        kept = [p if value == one else (1 - p) / (k - 1) for value, one in zip(values, seen, strict=True)]
+        return sum(kept) / 2 / k
+
+    def epsilon(first, second):
+        reports = itertools.product(range(k), repeat=2)
+        return max(abs(math.log(report(first, seen) / report(second, seen))) for seen in reports)
+
+    assert epsilon((0, 0), (1, 0)) == pytest.approx(1)
+    assert epsilon((0, 0), (1, 1)) == pytest.approx(amplified)
+    assert amplified == pytest.approx(math.log(2 * math.e - 1))
+
+
+@pytest.mark.parametrize(("random_fake", "one_attribute"), [(False, 1.0), (True, 1.182)])
+def test_exact_epsilon_of_fake_data_by_unary_encoding(random_fake, one_attribute):
+    """All reports of two attributes with k bits each. The fake data are zeros or a random value, both with noise."""
+    k, amplified = 4, math.log(2 * (math.e - 1) + 1)
+    p, q = 1 / 2, 1 / (math.exp(amplified) + 1)
+
+    def unary(value, bits):
+        on = [p if place == value else q for place in range(k)]
+        return math.prod(one if bit else 1 - one for one, bit in zip(on, bits, strict=True))
+
+    def fake(bits):
+        return sum(unary(one, bits) for one in range(k)) / k if random_fake else unary(None, bits)
+
+    def report(values, seen):
+        return sum(unary(values[one], seen[one]) * fake(seen[1 - one]) for one in (0, 1)) / 2
+
+    def epsilon(first, second):
+        reports = itertools.product(itertools.product((0, 1), repeat=k), repeat=2)
+        return max(abs(math.log(report(first, seen) / report(second, seen))) for seen in reports)
+
+    assert epsilon((0, 0), (1, 0)) == pytest.approx(one_attribute, abs=1e-3)
+    assert epsilon((0, 0), (1, 1)) == pytest.approx(amplified)
+
+
+def test_exact_epsilon_of_the_variance_of_pipeline_dp():
+    """Three Laplace noises at a third of epsilon each, for the bounds -1 and 1 and a further record with value 1."""
+    lower, upper, value = -1.0, 1.0, 1.0
+    middle = (lower + upper) / 2
+    given = (1.0, (upper - lower) / 2, max(lower**2, upper**2) / 2)
+    changed = (1.0, abs(value - middle), (value - middle) ** 2)
+    epsilon = sum(change / noise / 3 for change, noise in zip(changed, given, strict=True))
+    assert epsilon == pytest.approx(4 / 3)
+    below = math.prod(math.exp(-change / noise / 3) / 2 for change, noise in zip(changed, given, strict=True))
+    assert math.log((1 / 8) / below) == pytest.approx(epsilon)
