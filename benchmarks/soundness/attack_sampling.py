@@ -44,7 +44,7 @@ def cyclic(rng: np.random.Generator, fine: int) -> Seen:
     """Attack groups that take turns, with independent noise and up to two turns of the record."""
     groups, turns = int(rng.integers(1, 4)), int(rng.integers(1, 3))
     rate, noise = rng.uniform(0.02, 1), between(rng, 0.4, 4)
-    epsilon, replaced = rng.uniform(0, 3), bool(rng.integers(2))
+    epsilon, replaced = between(rng, 0.01, 3), bool(rng.integers(2))
     grid = _grid(turns, noise, 2, fine)
     other = rng.choice([0.0, 1.0, rng.uniform(-1, 1)], turns)
     mine = [_adaptive(rng, grid[:turn]) for turn in range(turns)]
@@ -86,7 +86,7 @@ def _encoder(rng: np.random.Generator, bands: int, norm: float) -> Floats:
 
 def banded_cyclic(rng: np.random.Generator, fine: int) -> Seen:
     """Attack two groups and two bands: the record is in steps 1 and 3, another one in step 2."""
-    rate, norm, epsilon = rng.uniform(0.05, 1), rng.uniform(0.5, 2), rng.uniform(0, 3)
+    rate, norm, epsilon = rng.uniform(0.05, 1), rng.uniform(0.5, 2), between(rng, 0.01, 3)
     noise, encoder = norm * between(rng, 0.5, 3), _encoder(rng, 2, norm)
     grid = _grid(3, noise, 2 * norm, fine)
     vectors = [_adaptive(rng, grid[:0]), _adaptive(rng, grid[:1]), _adaptive(rng, grid[:2])]
@@ -114,7 +114,7 @@ def truncated(rng: np.random.Generator, fine: int) -> Seen:
     values = rng.integers(-1, 2, size=rng.integers(1, 6)).tolist()
     batch, steps = int(rng.integers(1, len(values) + 2)), int(rng.integers(1, 3))
     rate = float(rng.choice([rng.uniform(0.02, 1), between(rng, 1e-4, 0.1)]))
-    noise, epsilon, replaced = between(rng, 0.4, 4), rng.uniform(0, 3), bool(rng.integers(2))
+    noise, epsilon, replaced = between(rng, 0.4, 4), between(rng, 0.01, 3), bool(rng.integers(2))
     found = dpproof.account(
         "truncated-sgd", sampling_rate=rate, noise_multiplier=noise, steps=steps, largest_batch=batch,
         largest_dataset=len(values), adjacency="replace" if replaced else "add-remove",
