@@ -117,7 +117,9 @@ def account(
     )
 
 
-_PAIR = "a user whose groups all have the same number of other users, against the same table without this user"
+_PAIR = (
+    "a user whose groups all have the same number of other users, against the same table without this user"
+)
 
 
 def _reached(parameters: PartitionSelectionParameters) -> Profile:
@@ -130,7 +132,9 @@ def _reached(parameters: PartitionSelectionParameters) -> Profile:
     steepest = max(range(len(ends)), key=lambda users: ends[users][1] - ends[users][0])
     near = (steepest - 1, steepest, steepest + 1) if parameters.groups <= _MANY_GROUPS else ()
     cases = {users for users in (0, *near) if 0 <= users < len(ends)}
-    pairs = [_decisions(*map(exact, ends[users])) for users in sorted(cases) if ends[users][0] < ends[users][1]]
+    pairs = [
+        _decisions(*map(exact, ends[users])) for users in sorted(cases) if ends[users][0] < ends[users][1]
+    ]
     return WorstOf(tuple(composed(parameters.groups, pair, Atoms(pair.q, pair.p)) for pair in pairs))
 
 

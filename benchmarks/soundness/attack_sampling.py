@@ -37,7 +37,7 @@ def _adaptive(rng: np.random.Generator, before: Floats) -> Floats:
     if not len(before):
         return np.full(before.shape[1:], float(one))
     side = np.tensordot(rng.normal(size=len(before)), before, 1) > rng.normal()
-    return np.where(side, one, two)
+    return np.asarray(np.where(side, one, two), dtype=np.float64)
 
 
 def cyclic(rng: np.random.Generator, fine: int) -> Seen:
@@ -57,8 +57,8 @@ def cyclic(rng: np.random.Generator, fine: int) -> Seen:
     flat = [np.ones(grid.shape[1:])] * turns
 
     def gap(one: list[Floats], two: list[Floats], others: Floats) -> float:
-        laws = (_masses(grid, noise, _coins(rate, vectors, others)) for vectors in (one, two))
-        return hockey(*laws, epsilon)
+        p, q = (_masses(grid, noise, _coins(rate, vectors, others)) for vectors in (one, two))
+        return hockey(p, q, epsilon)
 
     own = gap(flat, [-replaced * vector for vector in flat], np.zeros(turns))
     reached = max(gap(mine, yours, other), own)
@@ -164,7 +164,8 @@ def allocated(rng: np.random.Generator, fine: int) -> Seen:
     encoder = np.eye(3) if plain else _encoder(rng, bands, norm)
 
     def gap(one: list[Floats], two: list[Floats]) -> float:
-        return hockey(*(_masses(grid, noise, _places(encoder, chosen, v)) for v in (one, two)), epsilon)
+        p, q = (_masses(grid, noise, _places(encoder, chosen, vectors)) for vectors in (one, two))
+        return hockey(p, q, epsilon)
 
     mine, yours = ([_adaptive(rng, grid[:step]) for step in range(3)] for _ in range(2))
     flat = [np.ones(grid.shape[1:])] * 3

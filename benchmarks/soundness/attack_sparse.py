@@ -60,7 +60,8 @@ def _outcomes(
     laws = []
     for queries in (values, values + moves):
         over = tail((z - queries[:, None]) / scales[1])
-        ends, alive = [], {(): weights}
+        ends: list[float] = []
+        alive: dict[tuple[int, ...], Floats] = {(): weights}
         for above in over:
             following: dict[tuple[int, ...], Floats] = {}
             for seen, mass in alive.items():
@@ -153,13 +154,8 @@ def counted(rng: np.random.Generator, fine: int) -> Seen:
     monotone, above = bool(rng.integers(2)), int(rng.integers(1, 11))
     moves = ((1, 0), (0, -1))[int(rng.integers(2))] if monotone else (1, -1)
     below = int(rng.integers(0, 500)) * moves[0]
-    event = Counted(
-        below,
-        above + int(rng.integers(0, 30)),
-        above,
-        *(float(x) * scales[1] for x in rng.uniform(-2, 2, 2)),
-        moves,
-    )
+    early, late = (float(x) * scales[1] for x in rng.uniform(-2, 2, 2))
+    event = Counted(below, above + int(rng.integers(0, 30)), above, early, late, moves)
     rates = 1 / Fraction(scales[0]), 1 / Fraction(scales[1])
     pair = CountedPair(*rates, above, monotone, PureDP(600))
     truth = _counted(event, scales, (0, 0)), _counted(event, scales, moves)
@@ -191,7 +187,7 @@ def alternating(rng: np.random.Generator, fine: int) -> Seen:
     pure = float(moves.epsilon(*rates, positives))
     pair = AlternatingPair(moves, rates, positives, 1, PureDP(pure))
     delta = between(rng, 1e-12, 1e-3)
-    z, weights = _nodes(np.arange(-5, 50) * scales[1], scales, False)
+    z, weights = _nodes(np.arange(-5.0, 50.0) * scales[1], scales, False)
     late = -max(-moves.above, -moves.below)
     best = 0.0
     for power in range(30):

@@ -85,10 +85,10 @@ def section(folder: Path) -> list[str]:
 
 
 _WORDS = """
-`python -m benchmarks.soundness.attacks` writes this section. Each instance is a small mechanism. Its delta is computed
-by a method that shares no code with the accountant. A bound is wrong if the computed delta is above the upper bound, or
-if the lower bound is above what its pair of neighbours reaches. Sums over grids of outputs are compared within 0.1 %. An
-instance that looks wrong is computed again on a grid that is three times as fine.
+`python -m benchmarks.soundness.attacks` writes this section. Each instance is a small mechanism. Its delta is
+computed by a method that shares no code with the accountant. A bound is wrong if the computed delta is above the upper
+bound, or if the lower bound is above what its pair of neighbours reaches. Sums over grids of outputs are compared
+within 0.1 %. An instance that looks wrong is computed again on a grid that is three times as fine.
 """
 _FOUND = """
 These attacks, and the reading of the code for them, found three faults. All are mended:
@@ -97,8 +97,8 @@ These attacks, and the reading of the code for them, found three faults. All are
   reach it. At group_epsilon 1, group_delta 0.01, one group and epsilon 0 it was 0.4675, and the true delta is 0.4386.
   The upper bounds were right. The lower bound is now that of a few explicit tables.
 - Random allocation with banded noise, or with a column norm other than 1: where the upper bound was that of a known
-  draw, the lower bound was the same number. No pair is known to reach it. With independent noise of deviation 1, and one
-  of 3 steps, it was 0.3829 at epsilon 0, and the true delta is 0.2540. The lower bound is now 0.
+  draw, the lower bound was the same number. No pair is known to reach it. With independent noise of deviation 1, and
+  one of 3 steps, it was 0.3829 at epsilon 0, and the true delta is 0.2540. The lower bound is now 0.
 - Random allocation at deltas below 1e-40: the upper bound of epsilon was infinite. It is now at most that of a known
   draw.
 
