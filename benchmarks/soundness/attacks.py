@@ -91,21 +91,21 @@ bound, or if the lower bound is above what its pair of neighbours reaches. Sums 
 within 0.1 %. An instance that looks wrong is computed again on a grid that is three times as fine.
 """
 _FOUND = """
-These attacks, and the reading of the code for them, found no bound on the wrong side of what it claims. They found three
-answers that said too little. All are mended:
+These attacks, and the reading of the code for them, found no bound on the wrong side of what it claims. They found
+three answers that said too little. All are mended:
 
-- Partition selection: both bounds were the optimum for arbitrary (epsilon, delta)-DP decisions. So they enclosed the best
-  value of the guarantee, and not the delta of the mechanism, and nothing in the printed number said so. At group_epsilon
-  1, group_delta 0.01, one group and epsilon 0 they were 0.4675, and the true delta is 0.4386. The lower bound is now that
-  of a few explicit tables.
+- Partition selection: both bounds were the optimum for arbitrary (epsilon, delta)-DP decisions. So they enclosed the
+  best value of the guarantee, and not the delta of the mechanism, and nothing in the printed number said so. At
+  group_epsilon 1, group_delta 0.01, one group and epsilon 0 they were 0.4675, and the true delta is 0.4386. The lower
+  bound is now that of a few explicit tables.
 - Random allocation with banded noise, or with a column norm other than 1: where the upper bound was that of a known
   draw, the lower bound was the same number. No pair is known to reach it. With independent noise of deviation 1, and
   one of 3 steps, it was 0.3829 at epsilon 0, and the true delta is 0.2540. The lower bound is now 0.
-- Random allocation at deltas of 1e-100 and below: the upper bound of epsilon was infinite. It is now at most that of a
-  known draw. At noise 1, 10 steps and delta 1e-300, epsilon is between 12.3 and 37.5.
+- Random allocation at deltas of 1e-100 and below: the upper bound of epsilon was infinite. It is now at most that of
+  a known draw. At noise 1, 10 steps and delta 1e-300, epsilon is between 12.3 and 37.5.
 
-The largest share of an upper bound says how strong the attacks are. For sparse vectors and for filters it is small: these
-attacks would not see an upper bound that is a little too low.
+The largest share of an upper bound says how strong the attacks are. For sparse vectors and for filters it is small:
+these attacks would not see an upper bound that is a little too low.
 
 Earlier rounds attacked other theorems by programs that are not in the repository. So these figures cannot be
 regenerated: 1,235 shuffled mechanisms, 450 trees of counters, 254 ways to sample, about 96 sparse vectors, and 176
