@@ -120,7 +120,7 @@ class Coupled(Profile):
         high, inner = self._sum(point), self.inner.delta(point)
         if self.rare and high > 2 * inner.upper:  # a smaller epsilon may have a smaller sum
             for near in (point * Fraction(j, 8) for j in range(8)):
-                if inner.lower + (1 + math.exp(min(near, 700))) * self.rare < high:
+                if inner.lower + (1 + math.exp(float(min(near, Fraction(700))))) * self.rare < high:
                     high = min(high, self._sum(near))
         return Bound(0.0, high)
 
