@@ -43,6 +43,7 @@ bench: setup
 campaign: setup
 	$(BIN)/python -m benchmarks.counterexamples $(POINT_ARGS)
 	$(BIN)/python -m benchmarks.soundness.rounded_noise
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.soundness.attacks
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.soundness $(ARGS)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.audits $(AUDIT_ARGS)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/dpproof benchmark --out docs/experiments --repeat 0.01

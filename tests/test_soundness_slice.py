@@ -13,11 +13,14 @@ import numpy as np
 import pytest
 
 from benchmarks.soundness import __main__ as runner
+from benchmarks.soundness import attacks, rounded_noise
 from benchmarks.soundness import references as reference
-from benchmarks.soundness import rounded_noise
 from benchmarks.soundness.asking import against, composed, point
+from benchmarks.soundness.attack import Attack, judged
+from benchmarks.soundness.attacks import ATTACKS
 from benchmarks.soundness.cases import Box, Case, Outcome, judge
 from benchmarks.soundness.checks import CASES
+from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
@@ -144,3 +147,32 @@ def test_draws_of_rounded_noise_are_compared_with_exact_cells(
     assert rounded_noise.section(tmp_path) == []
     (tmp_path / rounded_noise.FILE).write_text(json.dumps([asdict(row) for row in rows]))
     assert sum(line.endswith("| yes |") for line in rounded_noise.section(tmp_path)) == len(rows)
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_no_attack_succeeds(attack: Attack) -> None:
+    """One instance of each family. The page docs/soundness.md has the others."""
+    found = attacks.seen(attack, 0)
+    assert not found.wrong, found.detail
+
+
+def test_a_successful_attack_is_seen() -> None:
+    assert judged(Bound(0.0, 0.5), 0.51, "above the upper bound").wrong
+    assert judged(Bound(0.3, 0.5), 0.4, "below the lower bound", least=0.29).wrong
+    assert not judged(Bound(0.3, 0.5), 0.4, "between", least=0.31).wrong
+
+
+def test_attacks_resume_and_replace_their_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Attack("one", "by hand", 3, lambda rng, fine: judged(Bound(0.0, 0.5), rng.uniform(0, 0.5), "drawn"))
+    monkeypatch.setattr(attacks, "ATTACKS", (one,))
+    assert attacks.section(tmp_path) == []
+    attacks.run(tmp_path, 1.0, None)
+    attacks.run(tmp_path, 1.0, None)
+    assert [row["number"] for row in attacks.read(tmp_path)] == [0, 1, 2]
+    page = tmp_path / "page.md"
+    page.write_text("# Page\n", encoding="utf-8")
+    for _ in range(2):
+        attacks.write(page, tmp_path)
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("# Page\n\n## Attacked")
+    assert text.count("| one | by hand | 3 |") == 1

@@ -60,6 +60,8 @@ class EnclosedLoss(Profile):
     count: int
     coarse: bool = False
     """Whether delta is read from a few compositions that are made once. This suits many questions about delta."""
+    known: Profile | None = None
+    """Another guarantee of the composition. The smaller one of two upper bounds counts."""
     _memo: dict[DominatingPair, list[Composed]] = field(default_factory=dict, repr=False, compare=False)
 
     def _delta_at(self, point: Fraction) -> Bound:
@@ -71,7 +73,7 @@ class EnclosedLoss(Profile):
             found = self._made(pair, grids) if self.coarse else self._near(pair, grids, low)
             return max(one.lower(high) for one in found), min(1.0, *(one.upper(low) for one in found))
 
-        return self._ends(delta, 1.0)
+        return self._ends(delta, 1.0 if self.known is None else self.known.delta(point).upper)
 
     def _epsilon_at(self, target: Fraction) -> Bound:
         if target == 0:
@@ -84,11 +86,11 @@ class EnclosedLoss(Profile):
             found = [one.epsilon(target) for one in self._composed(pair, grids, delta=float(target))]
             return max(low for low, _ in found), min(high for _, high in found)
 
-        return self._ends(epsilon, math.inf)
+        return self._ends(epsilon, math.inf if self.known is None else self.known.epsilon(target).upper)
 
     def _ends(self, ask: Callable[[DominatingPair, Grids], Ends], most: float) -> Bound:
         low = max((ask(pair, _BELOW)[0] for pair in self.below), default=0.0)
-        high = max((ask(pair, _ABOVE)[1] for pair in self.above), default=most)
+        high = min(max((ask(pair, _ABOVE)[1] for pair in self.above), default=most), most)
         return Bound(min(low, high), high)
 
     def _near(self, pair: DominatingPair, grids: Grids, epsilon: float) -> list[Composed]:

@@ -57,7 +57,8 @@ Composition = Sequence[tuple[DominatingPair, int]]
 """Dominating pairs in one direction, each with the number of times it is composed."""
 _FARTHEST = Fraction(10**12)
 _FAR = 64
-"""Beyond this epsilon, Chernoff's bound is computed first. Often it is below the smallest delta of doubles."""
+"""Chernoff's bound comes first at epsilons above this, or above as many deviations of the privacy loss. Often it is
+below the smallest delta of doubles."""
 _WIDE = 1e-4
 """The relative width of a grid's answer beyond which another route is tried."""
 
@@ -223,11 +224,17 @@ def _delta(way: _Way, epsilon: Fraction, rough: Number | None) -> Ends:
 
 def _negligible(way: _Way, epsilon: Fraction, rough: Number | None) -> float | None:
     """Return Chernoff's bound on delta if it is at most ``rough``, or at most the smallest delta of doubles."""
-    if rough or epsilon > _FAR:
+    if rough or epsilon > _FAR or epsilon > _FAR * _spread(way.parts):
         with contextlib.suppress(ArithmeticError):
             most = way.coarse.upper(epsilon)
             return most if most <= LEAST_DELTA or exact(most) <= exact(rough or 0) else None
     return None
+
+
+def _spread(parts: Composition) -> float:
+    """Return about the standard deviation of the privacy loss, or infinity if no divergence is known."""
+    bounds = [(getattr(pair, "divergence", None), count) for pair, count in parts]
+    return math.sqrt(2 * sum(math.inf if bound is None else bound() * count for bound, count in bounds))
 
 
 def _epsilon(way: _Way, delta: Fraction, known: float, shares: bool) -> Ends:

@@ -25,7 +25,7 @@ from dpproof.accountant.claims.parameters import Flag, Integers, Parameters, Rea
 from dpproof.accountant.claims.result import Attained, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import GaussianDP
-from dpproof.accountant.guarantees.profile import Profile, WorstOf
+from dpproof.accountant.guarantees.profile import BestOf, Profile, WorstOf
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs import threshold_counts
 from dpproof.accountant.pairs.random_allocation import LEAST_NOISE, RandomAllocation
@@ -88,15 +88,13 @@ def account(parameters: AllocatedSGDParameters, adjacency: Adjacency) -> Privacy
     if adjacency not in (Adjacency.ADD_REMOVE, Adjacency.REPLACE):
         raise UnprovedAdjacencyError("allocated-sgd", adjacency, "Use one of: add-remove, replace")
     most, least = most_private(parameters), least_private(parameters)
-    attained = None if least is None else Attained(least, _PAIR)
-    found = most if least is None else most if most == least else Between(least, most, _PAIR)
+    pair = _PAIR
     if adjacency is Adjacency.REPLACE:
         removed = group_privacy(replace(most, coarse=True) if isinstance(most, EnclosedLoss) else most, 2)
-        found, attained = removed, None
-        if least is not None:
-            swapped = WorstOf((least, _sums(parameters, 2)))
-            attained = Attained(swapped, _REPLACED)
-            found = Between(swapped, removed, _REPLACED)
+        most, pair = BestOf((removed, _given_steps(parameters, 2))), _REPLACED
+        least = None if least is None else WorstOf((least, _sums(parameters, 2)))
+    attained = Attained(least, pair) if least is not None and _is_plain(parameters) else None
+    found = most if most == least else Between(least or GaussianDP(0), most, pair)
     return PrivacyResult(
         found,
         adjacency,
@@ -115,19 +113,23 @@ _REPLACED = (
 
 
 def most_private(parameters: AllocatedSGDParameters) -> Profile:
-    """Return the guarantee for ``add-remove``. Its upper bounds hold always, its lower bounds if ``chosen`` is 1."""
+    """Return a guarantee for ``add-remove``. Its upper bounds hold always.
+
+    The lower bounds hold if ``chosen`` is 1, the noise is independent and its deviation is at least ``LEAST_NOISE``.
+    """
     square, count = _repeated(parameters)
     size = parameters.steps // max(parameters.bands, parameters.chosen)
     times = count * parameters.chosen
     low, high = divided(parameters.noise_multiplier, square)
+    given = _given_steps(parameters, 1)
     if size == 1 or low < LEAST_NOISE:
-        return GaussianDP.of_square(times * square / exact(parameters.noise_multiplier) ** 2)
+        return given
     above = RandomAllocation(size, low, True)
     below: tuple[RandomAllocation, ...] = ()
     if _is_plain(parameters) and parameters.chosen == 1:
         least = RandomAllocation(size, high, False)
         below = (least, least.reversed())
-    return EnclosedLoss(below, (above, above.reversed()), times)
+    return EnclosedLoss(below, (above, above.reversed()), times, known=given)
 
 
 def least_private(parameters: AllocatedSGDParameters) -> Profile | None:
@@ -135,15 +137,24 @@ def least_private(parameters: AllocatedSGDParameters) -> Profile | None:
     square, count = _repeated(parameters)
     low, high = divided(parameters.noise_multiplier, square)
     k, t = parameters.chosen, parameters.steps
+    if k == t:
+        return most_private(parameters)
     if not _is_plain(parameters):
         return None
-    if k == t or (k == 1 and low >= LEAST_NOISE):
+    if k == 1 and low >= LEAST_NOISE:
         return most_private(parameters)
     sums = _sums(parameters, 1)
     if t > threshold_counts.MOST_STEPS or high < LEAST_NOISE:
         return sums
     pairs = [ThresholdCounts(t, k, high, at) for at in threshold_counts.thresholds(t, k, high)]
     return WorstOf((EnclosedLoss((*pairs, *(pair.reversed() for pair in pairs)), (), count), sums))
+
+
+def _given_steps(parameters: AllocatedSGDParameters, moved: int) -> GaussianDP:
+    """Return the guarantee for a known draw: each use of the record moves one output by ``moved`` norms at most."""
+    square, count = _repeated(parameters)
+    distance = moved**2 * parameters.chosen * count * square
+    return GaussianDP.of_square(distance / exact(parameters.noise_multiplier) ** 2)
 
 
 def _sums(parameters: AllocatedSGDParameters, moved: int) -> Profile:

@@ -115,9 +115,13 @@ class Coupled(Profile):
     rare: float
 
     def _delta_at(self, point: Fraction) -> Bound:
-        high = self._sum(point)
-        if self.rare and high > 2 * self.inner.delta(point).upper:  # a smaller epsilon has a smaller sum
-            high = min(high, *(self._sum(point * Fraction(j, 8)) for j in range(8)))
+        if 2 * self.rare >= 1:
+            return Bound(0.0, 1.0)
+        high, inner = self._sum(point), self.inner.delta(point)
+        if self.rare and high > 2 * inner.upper:  # a smaller epsilon may have a smaller sum
+            for near in (point * Fraction(j, 8) for j in range(8)):
+                if inner.lower + (1 + math.exp(float(min(near, Fraction(700))))) * self.rare < high:
+                    high = min(high, self._sum(near))
         return Bound(0.0, high)
 
     def _sum(self, point: Fraction) -> float:
@@ -128,6 +132,8 @@ class Coupled(Profile):
     def _epsilon_at(self, target: Fraction) -> Bound:
         if not self.rare:
             return Bound(0.0, self.inner.epsilon(target).upper)
+        if 2 * exact(self.rare) > target:
+            return Bound(0.0, math.inf)
         found = (self._met(target, share) for share in _SHARES)
         return Bound(0.0, next((point for point in found if point < math.inf), math.inf))
 

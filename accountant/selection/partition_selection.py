@@ -16,16 +16,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import flint
 
 from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.parameters import EXACT, Integers, Parameters, Reals, parameter
-from dpproof.accountant.claims.result import PrivacyResult
+from dpproof.accountant.claims.result import Attained, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import ApproxDP
-from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
+from dpproof.accountant.guarantees.profile import Profile, WorstOf
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.pairs.atoms import Atoms
+from dpproof.accountant.privacy_loss.notion import composed
+from dpproof.accountant.sampling.between import Between
 from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal
 
 _BITS = 192
@@ -101,13 +106,44 @@ def account(
         why = "A replaced user may have other groups. Use add-remove, and count such a user twice."
         raise UnprovedAdjacencyError("partition-selection", adjacency, why)
     once = ApproxDP(exact(parameters.group_epsilon), exact(parameters.group_delta))
+    least = _reached(parameters)
     return PrivacyResult(
-        compose_approx_optimal([(once, parameters.groups)]),
+        Between(least, compose_approx_optimal([(once, parameters.groups)]), _PAIR),
         adjacency,
         TrustModel.CENTRAL,
         "the list of the groups that are kept",
         "classic.partition_selection",
+        attained=Attained(least, _PAIR),
     )
+
+
+_PAIR = (
+    "a user whose groups all have the same number of other users, against the same table without this user"
+)
+
+
+def _reached(parameters: PartitionSelectionParameters) -> Profile:
+    """Return the largest guarantee of a few tables: none of the user's groups, or all of them, is about to be kept.
+
+    The two probabilities to keep a group are rounded towards each other. So the true ones are easier to tell apart.
+    """
+    kept = keep_probabilities(parameters, _MOST_USERS)
+    ends = [(round_up(fewer), round_down(more)) for fewer, more in pairwise(kept)]
+    steepest = max(range(len(ends)), key=lambda users: ends[users][1] - ends[users][0])
+    near = (steepest - 1, steepest, steepest + 1) if parameters.groups <= _MANY_GROUPS else ()
+    cases = {users for users in (0, *near) if 0 <= users < len(ends)}
+    pairs = [
+        _decisions(*map(exact, ends[users])) for users in sorted(cases) if ends[users][0] < ends[users][1]
+    ]
+    return WorstOf(tuple(composed(parameters.groups, pair, Atoms(pair.q, pair.p)) for pair in pairs))
+
+
+def _decisions(fewer: Fraction, more: Fraction) -> Atoms:
+    """Return the pair of one decision: the group is kept with the probability ``more`` or ``fewer``, or it is not."""
+    return Atoms((more, 1 - more), (fewer, 1 - fewer))
+
+
+_MOST_USERS, _MANY_GROUPS = 1000, 1000
 
 
 ACCOUNTANT = Accountant(

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from rich.progress import Progress
 
-from benchmarks.soundness import rounded_noise
+from benchmarks.soundness import attacks, rounded_noise
 from benchmarks.soundness.cases import Case, Outcome
 from benchmarks.soundness.checks import CASES
 
@@ -150,7 +150,7 @@ Earlier runs found these wrong ends. Each is now a regression test in `tests/tes
 
 
 def page(rows: list[dict[str, Any]], folder: Path) -> str:
-    """The campaign's result as Markdown, with the draws of rounded noise if they were made in this folder."""
+    """The campaign's result as Markdown, with the rounded noise and the attacks that were made in this folder."""
     hours = sum(row["seconds"] for row in rows) / 3600
     lines = [
         "# Soundness campaign",
@@ -172,7 +172,7 @@ def page(rows: list[dict[str, Any]], folder: Path) -> str:
     lines += ["", "## Boxes", ""] + [f"- {case.name}: {case.promise}" for case in CASES]
     trouble = [line for row in rows for line in row["trouble"] if line.startswith("violation")]
     lines += ["", "## Violations", "", *(trouble or ["None."]), _MENDED.rstrip()]
-    return "\n".join([*lines, *rounded_noise.section(folder), ""])
+    return "\n".join([*lines, *rounded_noise.section(folder), *attacks.section(folder), ""])
 
 
 def _lines(case: Case, rows: list[dict[str, Any]]) -> list[str]:

@@ -10,12 +10,14 @@ import pytest
 from scipy.optimize import linprog
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.accountant.selection.partition_selection import (
     PartitionSelectionParameters,
     account,
     keep_probabilities,
     least_users,
 )
+from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal
 from dpproof.mechanisms.selection.partition_selection import sample
 
 CASES = [(1.0, 0.01), (0.2, 0.001), (2.0, 0.3)]
@@ -64,6 +66,31 @@ def test_the_guarantee_holds_for_all_outcomes_together(groups):
                 if epsilon == 0.5 * groups:
                     largest = max(largest, delta / bound)
     assert groups > 2 or largest > 0.99  # so a claim of half the delta would be violated
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_tables_reach_the_lower_bound(groups):
+    """The largest delta of all numbers of users, in both directions. Arbitrary decisions reach more."""
+    epsilon, delta = 1.0, 0.01
+    asked = PartitionSelectionParameters(epsilon, delta, groups)
+    kept = [float(x) for x in keep_probabilities(asked, 40)]
+    laws = [np.array([[x, 1 - x] for x in some]) for some in (kept[1:], kept[:-1])]
+    if groups == 2:
+        laws = [np.einsum("ai,bj->abij", law, law).reshape(-1, 4) for law in laws]
+    for at in (0.0, 0.4, 0.9 * groups, 1.0 * groups):
+        gaps = (p - math.exp(at) * q for p, q in (laws, laws[::-1]))
+        most = max(np.maximum(gap, 0).sum(axis=1).max() for gap in gaps)
+        found = account(asked).guarantee.delta(at)
+        assert found.lower == pytest.approx(most, rel=1e-9)
+        assert most <= found.upper * (1 + 1e-12)
+    optimum = compose_approx_optimal([(ApproxDP(epsilon, delta), groups)])
+    assert account(asked).guarantee.delta(0).lower < 0.99 * optimum.delta(0).lower
+
+
+def test_many_groups_have_a_lower_bound_from_new_groups():
+    found = account(PartitionSelectionParameters(0.5, 1e-7, 2000)).guarantee.delta(1000)
+    assert found.lower == pytest.approx(1 - (1 - 1e-7) ** 2000, rel=1e-9)
+    assert found.lower == pytest.approx(found.upper, rel=1e-9)
 
 
 def test_the_sampler_keeps_groups_as_often_as_stated():
