@@ -40,7 +40,7 @@ from dpproof.mechanisms.rl.rlsvi.users import Users
 TABLES = (Adjacency.REPLACE, Adjacency.ADD_REMOVE, Adjacency.EXPERT)
 MOST = 24
 """The largest number of pairs that an audit makes from a data set by large changes of one record."""
-KINDS = 3
+KINDS = 4
 """The number of pairs with a large change for each further pair of another kind (`dpproof.audits.data.kinds`)."""
 SETTINGS = 11
 """The largest number of settings of one change."""

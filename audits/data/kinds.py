@@ -37,8 +37,8 @@ def kinds_of(source: Source, *, added: bool) -> Iterator[Setting]:
         added: whether the two inputs differ by one record that is there or not; otherwise one record is replaced.
     """
     made = _Kinds(source, added)
-    several = (made.small, made.lone_cells, made.vanishing, made.duplicates, made.specials)
-    return in_turn(*(kind() for kind in several))
+    unusual = (made.unusual(records) for records in (source.boundary, source.further))
+    return in_turn(made.small(), made.lone_cells(), made.vanishing(), made.duplicates(), *unusual)
 
 
 def in_turn(*several: Iterable[T]) -> Iterator[T]:
@@ -92,7 +92,7 @@ class _Kinds:
             others = self._filled([], rest)
             if others is not None:
                 said = f"vanishing group: the only {self.source.table.unit} with {self._named(at, record)}"
-                yield self._setting(record, others, rest[0], said)
+                yield self._setting(record, others, rest[-1], said)
 
     def lone_cells(self) -> Iterator[Setting]:
         """Generate data in which one record alone has two values together, each of which occurs elsewhere."""
@@ -126,13 +126,13 @@ class _Kinds:
         fewer = [first, second, *others][: self._size - 1] if self.added else [first, *others]
         yield self._setting(first, fewer, second, said)
 
-    def specials(self) -> Iterator[Setting]:
+    def unusual(self, records: Sequence[tuple[str, Record]]) -> Iterator[Setting]:
         """Generate data in which one record has an unusual value."""
-        pool = self.source.pool
-        for said, record in self.source.specials:
-            others = self._filled([], [one for one in pool if sealed(one) != sealed(record)])
+        for said, record in records:
+            rest = [one for one in self.source.pool if sealed(one) != sealed(record)]
+            others = self._filled([], rest)
             if others is not None:
-                yield self._setting(record, others, self.source.table.records[0], said)
+                yield self._setting(record, others, rest[-1], said)
 
     def _named(self, at: int, record: Record) -> str:
         columns = self.source.table.columns

@@ -105,14 +105,16 @@ class Source:
         table: the data set that is changed.
         pool: records that may occur.
         changes: large changes of one record, the largest first.
-        specials: records with an unusual value, each with the kind of pair and a description of the value.
+        boundary: records with doubles at which code often fails, each with a description.
+        further: records with a value that a range allows besides its numbers, each with a description.
         sizes: the smallest and the largest number of records; None if the size of the data set is kept.
     """
 
     table: Table
     pool: Sequence[Record]
     changes: Sequence[Change]
-    specials: Sequence[tuple[str, Record]] = ()
+    boundary: Sequence[tuple[str, Record]] = ()
+    further: Sequence[tuple[str, Record]] = ()
     sizes: tuple[int, int] | None = None
 
 
@@ -166,7 +168,7 @@ class Schema:
         table = Table(
             "record", pool[: self.sizes[1]], tuple(self._allowed), self._built, called="data of the schema"
         )
-        return Source(table, pool, self._changes, self._specials, self.sizes)
+        return Source(table, pool, self._changes, self._boundary, self._further, self.sizes)
 
     def _built(self, placed: Sequence[Placed]) -> Any:
         records = (record for _, record in placed)
@@ -177,23 +179,29 @@ class Schema:
     @property
     def _changes(self) -> list[Change]:
         ends = [_grid(one) for one in self._allowed.values()]
-        usual = tuple(middle for _, middle, _ in ends)
         found = [Change(tuple(low for low, _, _ in ends), tuple(high for _, _, high in ends))]
         found += [
-            Change(_with(usual, at, low), _with(usual, at, high)) for at, (low, _, high) in enumerate(ends)
+            Change(_with(self._usual, at, low), _with(self._usual, at, high))
+            for at, (low, _, high) in enumerate(ends)
         ]
         return found
 
     @property
-    def _specials(self) -> list[tuple[str, Record]]:
-        allowed = list(self._allowed.values())
-        usual = tuple(_grid(one)[1] for one in allowed)
-        named = [name if isinstance(self.columns, Mapping) else "" for name in self._allowed]
-        found = boundary_records(usual, [one if isinstance(one, Between) else None for one in allowed])
-        for at, one in enumerate(allowed):
+    def _usual(self) -> Record:
+        return tuple(_grid(one)[1] for one in self._allowed.values())
+
+    @property
+    def _boundary(self) -> list[tuple[str, Record]]:
+        ranges = [one if isinstance(one, Between) else None for one in self._allowed.values()]
+        return boundary_records(self._usual, ranges)
+
+    @property
+    def _further(self) -> list[tuple[str, Record]]:
+        found = []
+        for at, (name, one) in enumerate(self._allowed.items()):
             for value in one.also if isinstance(one, Between) else ():
-                said = f"{named[at]} = {value!r}" if named[at] else repr(value)
-                found.append((f"further value: a record with {said}", _with(usual, at, value)))
+                said = f"{name} = {value!r}" if isinstance(self.columns, Mapping) else repr(value)
+                found.append((f"further value: a record with {said}", _with(self._usual, at, value)))
         return found
 
 
