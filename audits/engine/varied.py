@@ -104,7 +104,7 @@ def audit_varied(curve: Claimed, sampler: Auditable, varied: Varied, plan: Audit
             f"budget ({plan.drawn}) must be at least {FEWEST} samples for each of the {len(settings)} settings of the"
             f" parameters. Use a budget of {FEWEST * len(settings)}, or fewer values."
         )
-    called = {"curve": curve, "sampler": sampler, "varied": varied, "scores": plan.scores}
+    called: dict[str, object] = {"curve": curve, "sampler": sampler, "varied": varied, "scores": plan.scores}
     called |= {"power": plan.power, "known_ratio": plan.known_ratio}
     how = called_with("audit_varied", plan.replay, called)
     found: dict[str, float] = {}

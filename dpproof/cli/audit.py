@@ -72,6 +72,10 @@ SEEDED = (
     "whether all randomness of a callable or a command comes from the seed it is given; it does unless told"
 )
 FAILURES = "a call that raises ends the audit (error), or its exception's type is an output (token)"
+VARY = (
+    "Values of a parameter that the function takes as a keyword, such as bins=2,8, or a range such as clip=0.5..4;"
+    " may be given several times. Every combination is audited."
+)
 REAL = "real: what only floating-point bits refute ends with 0; for a callable"
 WORKERS = "processes to share the work; unless given one for each core for the corpus, otherwise this one"
 
@@ -100,6 +104,7 @@ WORKERS = "processes to share the work; unless given one for each core for the c
 @click.option("--seeded/--not-seeded", default=None, help=SEEDED)
 @click.option("--failures", help=FAILURES, metavar="error|token")
 @click.option("--bounds", type=float, nargs=2, help=BOUNDS, metavar="LOW HIGH")
+@click.option("--vary", multiple=True, help=VARY, metavar="NAME=VALUE[,VALUE]")
 @click.option("--arithmetic", help=REAL, metavar="|".join(ARITHMETIC))
 @JSON
 @click.pass_context
@@ -128,6 +133,7 @@ def audit(
     seeded: bool | None,
     failures: str | None,
     bounds: tuple[float, float] | None,
+    vary: tuple[str, ...],
     arithmetic: str | None,
     json: bool,
 ) -> None:
@@ -140,7 +146,7 @@ def audit(
     if budget is not None:
         options["budget"] = budget
     promise = Promise(epsilon, delta, adjacency, neighbours, arithmetic, data)
-    told = told_of(scores, seeded, failures, bounds)
+    told = told_of(scores, seeded, failures, bounds, vary)
     if bracket:
         _bracket(context, promise, told, options)
     if cluster is not None:

@@ -11,7 +11,11 @@ from scipy.stats import binom
 
 import dpproof
 from dpproof import Between, Neighbours, PureDP, Schema
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import Claim
+from dpproof.answers.audit import audit_claim
 from dpproof.audits.recording.evidence import Finding
+from dpproof.cli.audit_jobs import told_of
 from tests.rows import rows
 
 SHARES = Schema(Between(0.0, 1.0))
@@ -75,6 +79,19 @@ def test_a_witness_of_varied_parameters_replays():
     )
     again = dpproof.replay(json.loads(json.dumps(found.witness())))
     assert (again.pair, again.epsilon_lower) == (found.pair, found.epsilon_lower)
+
+
+def test_parameters_on_the_command_line_are_numbers_texts_or_ranges():
+    told = told_of(None, None, None, None, ("bins=2,8", "clip=0.5..4", "rule=a,b"))
+    assert told == {"vary": {"bins": [2, 8], "clip": [0.5, 2.25, 4.0], "rule": ["a", "b"]}}
+    for wrong, rule in (("bins", "must have the form"), ("clip=a..4", "a range LOW..HIGH of two numbers")):
+        with pytest.raises(ValueError, match=rule):
+            told_of(None, None, None, None, (wrong,))
+    here = f"{__name__}:"
+    claim = Claim("a", f"{here}clipped_sum", {}, Adjacency.REPLACE, {"epsilon": 1}, data=f"{here}SHARES")
+    found = audit_claim(claim, seed=0, alpha=0.01, vary={"clip": [1, 4]})
+    assert found.pair.endswith("(parameters: clip = 4)")
+    assert dpproof.replay(json.loads(json.dumps(found.witness()))).pair == found.pair
 
 
 def fragile(data, n, rng, clip):
