@@ -30,6 +30,7 @@ from dpproof.audits.data.encoding import (
 )
 from dpproof.audits.data.outputs import as_block, digest, joined, nan_count, of_objects, same
 from dpproof.audits.engine.scores.layout import Layout
+from tests.rows import rows
 
 
 class Colour(enum.Enum):
