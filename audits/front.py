@@ -135,30 +135,29 @@ def audit(
         _refuse({**claimed, **given, **told}, "for a target, which already defines it")
         with plan.timed(), on_screen():
             return cast(Audited, what).audit(plan)
-    curve = _claimed(epsilon, delta, guarantee)
-    if vary is None and not hasattr(curve, "delta"):
-        raise ValueError(
-            f"guarantee ({guarantee!r:.60}) must be a guarantee. A function of parameters needs vary."
-        )
+    curve = _claimed(epsilon, delta, guarantee, varied=vary is not None)
     inputs = _inputs(data, pair, adjacency, bounds)
     plan = replace(
         plan, claim=_name(what) if claim is None else claim, further=FURTHER if sharpen is None else 0.0
     )
-    called = (
-        Call(curve, as_mechanism_with(what, told), inputs)
-        if vary is None
-        else Call(curve, what, Varied(cast(Pairs, inputs), vary, told))
-    )
+    if vary is None:
+        called = Call(curve, as_mechanism_with(what, told), inputs)
+    else:
+        called = Call(curve, what, Varied(cast(Pairs, inputs), vary, told))
+    return replace(_found(called, plan), arithmetic=arithmetic)
+
+
+def _found(called: Call, plan: AuditPlan) -> Evidence:
+    """Run an audit. If the time budget of the plan ends, the answer is inconclusive."""
     with counting() as drawn:
         try:
             with plan.timed(), on_screen():
-                found = called.audit(plan)
+                return called.audit(plan)
         except OutOfTimeError as ended:
-            if seconds is None:  # the time that ended is the caller's
+            if plan.seconds is None:  # the time that ended is the caller's
                 raise
-            values = {} if vary is None else next(cast(Varied, called.inputs).settings())
-            found = unfinished(claimed_for(curve, values), plan, sum(drawn), ended)
-    return replace(found, arithmetic=arithmetic)
+            values = next(called.inputs.settings()) if isinstance(called.inputs, Varied) else {}
+            return unfinished(claimed_for(called.curve, values), plan, sum(drawn), ended)
 
 
 def _refuse(given: Mapping[str, object], where: str) -> None:
@@ -172,9 +171,15 @@ def _double(name: str, value: Number | None) -> float | None:
     return value if value is None or isinstance(value, int) else at_least(exact(value, name))
 
 
-def _claimed(epsilon: float | None, delta: float | None, guarantee: Claimed | None) -> Claimed:
+def _claimed(
+    epsilon: float | None, delta: float | None, guarantee: Claimed | None, *, varied: bool
+) -> Claimed:
     """Return the claimed guarantee."""
     if guarantee is not None:
+        if not varied and not hasattr(guarantee, "delta"):
+            raise ValueError(
+                f"guarantee ({guarantee!r:.60}) must be a guarantee. A function of parameters needs vary."
+            )
         _refuse({"epsilon": epsilon}, "if guarantee is given, because the guarantee contains it")
         return guarantee
     if epsilon is None:

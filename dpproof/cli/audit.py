@@ -168,11 +168,16 @@ def audit(
         options["sharpen"] = True
     if view is not None:
         options["view"] = view
-    stated = context.get_parameter_source("alpha")
-    own_alpha = None if stated is None or stated.name == "DEFAULT" else alpha
+    own_alpha = alpha if _is_stated(context, "alpha") else None
     jobs, seconds = jobs_of(target, context.args, promise, options, told, own_alpha)
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
         _finish(_run(jobs, seconds, executor, witnesses), json, plot, witnesses)
+
+
+def _is_stated(context: click.Context, name: str) -> bool:
+    """Return whether an option was given, and does not have its default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
 
 
 _NOT_WITH_BRACKET = (
