@@ -16,11 +16,12 @@ from dpproof.accountant.numbers.inversion import at_least
 from dpproof.audits.data.changes import Bounds
 from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours, check_pair
-from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.data.schema import Allowed
 from dpproof.audits.engine.conclusion import check_request, unfinished
 from dpproof.audits.engine.sampling.callables import Auditable, as_mechanism_with
 from dpproof.audits.engine.sampling.progress import counting, on_screen
 from dpproof.audits.engine.scores.protocol import Score
+from dpproof.audits.engine.varied import Claimed, Pairs, Varied, claimed_for
 from dpproof.audits.plan import FURTHER, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import Audited
@@ -46,9 +47,10 @@ def audit(
     adjacency: Adjacency | str | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
-    guarantee: PrivacyCurve | None = None,
+    guarantee: Claimed | None = None,
     pair: Pair | None = None,
     bounds: Bounds | None = None,
+    vary: Mapping[str, Allowed] | None = None,
     seed: int = 0,
     alpha: Number = 0.01,
     budget: int | None = None,
@@ -74,16 +76,21 @@ def audit(
     Args:
         what: a function: ``f(data, n, rng)`` returns ``n`` independent outputs, one per row; ``f(data, rng)`` returns
             one. Or a target: an object that has its own claim and inputs, such as `dpproof.mechanism_target` returns.
-        data: a list, an array, a data frame, a dictionary from a key to a record, `Episodes` or `Users`.
+        data: a list, an array, a data frame, a dictionary from a key to a record, `Episodes` or `Users`. Or, without
+            data of your own, a `Schema` with the allowed values, or a function that draws data (`Drawn`).
         adjacency: the neighbouring relation: ``"replace"``, ``"add-remove"``, ``"expert"`` or ``"rewards-only"``.
         epsilon: the claimed epsilon at ``delta``; a number, or a decimal in text such as "0.1".
         delta: the claimed delta, 0 unless given. With ``guarantee``, the delta at which epsilon is reported.
         guarantee: the claimed guarantee as an object, such as ``GaussianDP(1.0)``, instead of ``epsilon``.
+            With ``vary`` also a function that takes the parameters as keywords and returns the guarantee.
         pair: two neighbouring inputs, a `Neighbours`, `WorstOf` or `EachOf` several pairs, `Steps` of a training,
             or `Canaries`.
         bounds: ``(low, high)`` for all numbers in the data, or a dictionary from each column's name to
             ``(low, high)``. The audit then also tries records with values between the bounds that are not in the
             data. Unless given, it tries only records of the data.
+        vary: for each parameter that the function takes as a keyword, a list of values, or a range `Between`, of
+            which the two ends and the middle are tried. Every combination is audited, with an equal share of
+            ``alpha`` and of ``budget``.
         seed: the source of all randomness.
         alpha: the largest probability that the audit raises a false alarm or reports a false bound.
         budget: the largest number of samples.
@@ -127,25 +134,33 @@ def audit(
     check_request(alpha, plan.drawn, plan.stated, scores, seed)
     claimed = {"epsilon": epsilon, "guarantee": guarantee, "adjacency": adjacency}
     if hasattr(what, "audit"):
-        given = {"data": None if data is MISSING else data, "pair": pair, "bounds": bounds}
+        given = {"data": None if data is MISSING else data, "pair": pair, "bounds": bounds, "vary": vary}
         _refuse({**claimed, **given, **told}, "for a target, which already defines it")
         with plan.timed(), on_screen():
             return cast(Audited, what).audit(plan)
-    curve = _claimed(epsilon, delta, guarantee)
+    curve = _claimed(epsilon, delta, guarantee, varied=vary is not None)
     inputs = _inputs(data, pair, adjacency, bounds)
     plan = replace(
         plan, claim=_name(what) if claim is None else claim, further=FURTHER if sharpen is None else 0.0
     )
-    called = Call(curve, as_mechanism_with(what, told), inputs)
+    if vary is None:
+        called = Call(curve, as_mechanism_with(what, told), inputs)
+    else:
+        called = Call(curve, what, Varied(cast(Pairs, inputs), vary, told))
+    return replace(_found(called, plan), arithmetic=arithmetic)
+
+
+def _found(called: Call, plan: AuditPlan) -> Evidence:
+    """Run an audit. If the time budget of the plan ends, the answer is inconclusive."""
     with counting() as drawn:
         try:
             with plan.timed(), on_screen():
-                found = called.audit(plan)
+                return called.audit(plan)
         except OutOfTimeError as ended:
-            if seconds is None:  # the time that ended is the caller's
+            if plan.seconds is None:  # the time that ended is the caller's
                 raise
-            found = unfinished(curve, plan, sum(drawn), ended)
-    return replace(found, arithmetic=arithmetic)
+            values = next(called.inputs.settings()) if isinstance(called.inputs, Varied) else {}
+            return unfinished(claimed_for(called.curve, values), plan, sum(drawn), ended)
 
 
 def _refuse(given: Mapping[str, object], where: str) -> None:
@@ -159,9 +174,15 @@ def _double(name: str, value: Number | None) -> float | None:
     return value if value is None or isinstance(value, int) else at_least(exact(value, name))
 
 
-def _claimed(epsilon: float | None, delta: float | None, guarantee: PrivacyCurve | None) -> PrivacyCurve:
+def _claimed(
+    epsilon: float | None, delta: float | None, guarantee: Claimed | None, *, varied: bool
+) -> Claimed:
     """Return the claimed guarantee."""
     if guarantee is not None:
+        if not varied and not hasattr(guarantee, "delta"):
+            raise ValueError(
+                f"guarantee ({guarantee!r:.60}) must be a guarantee. A function of parameters needs vary."
+            )
         _refuse({"epsilon": epsilon}, "if guarantee is given, because the guarantee contains it")
         return guarantee
     if epsilon is None:

@@ -74,6 +74,9 @@ from dpproof.accountant.theorems.group_privacy import group_privacy as group_pri
 from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal as compose_approx_optimal
 from dpproof.audits.data.pairs import InvalidNeighboursError as InvalidNeighboursError
 from dpproof.audits.data.pairs import Neighbours as Neighbours
+from dpproof.audits.data.schema import Between as Between
+from dpproof.audits.data.schema import Drawn as Drawn
+from dpproof.audits.data.schema import Schema as Schema
 from dpproof.audits.engine.sampling.callables import Mechanism as Mechanism
 from dpproof.audits.engine.sampling.callables import MechanismError as MechanismError
 from dpproof.audits.engine.sampling.callables import measurement_mechanism as measurement_mechanism

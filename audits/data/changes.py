@@ -171,7 +171,7 @@ def changes(table: Table, bounds: Bounds | None) -> list[Change]:
 
     Each record is in the data, or it differs from a record in the data only in columns with stated bounds.
     """
-    records, columns = table.records, _columns(table, bounds)
+    records, columns = table.records, columns_of(table, bounds)
     observed = _Observed(records, [column.bounded for column in columns])
     sizes = _sizes(records)
     small, large = records[int(np.argmin(sizes))], records[int(np.argmax(sizes))]
@@ -237,7 +237,8 @@ def _check_fits(table: Table, record: Record, bounds: Bounds | None) -> None:
         ) from wrong
 
 
-def _columns(table: Table, bounds: Bounds | None) -> list[Column]:
+def columns_of(table: Table, bounds: Bounds | None) -> list[Column]:
+    """Return the columns of a table, with their extreme values."""
     names = table.columns
     if isinstance(bounds, Mapping):
         given = {_column_named(table, name): ends for name, ends in bounds.items()}
@@ -268,7 +269,7 @@ def _column_named(table: Table, name: Hashable) -> Hashable:
 
 def bounded_columns(table: Table, bounds: Bounds) -> Mapping[Hashable, bool]:
     """Return for each column whether ``bounds`` applies to it."""
-    columns = _columns(table, bounds)
+    columns = columns_of(table, bounds)
     return {name: column.bounded for name, column in zip(table.columns, columns, strict=True)}
 
 

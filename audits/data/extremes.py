@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -20,15 +20,28 @@ import numpy as np
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.data.changed_users import Candidate, of_episodes, of_users
-from dpproof.audits.data.changes import Bounds, Change, bounded_columns, changes, check_bounds, shown
+from dpproof.audits.data.changes import (
+    Bounds,
+    Change,
+    bounded_columns,
+    changes,
+    check_bounds,
+    columns_of,
+    shown,
+)
 from dpproof.audits.data.handed import sealed
+from dpproof.audits.data.kinds import in_turn, kinds_of
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
+from dpproof.audits.data.schema import Between, Drawn, Schema, Source, boundary_records
+from dpproof.audits.data.settings import Setting, names_of, removed, replaced
 from dpproof.audits.data.tables import UNKNOWN, Placed, Record, Table, table_of
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
 TABLES = (Adjacency.REPLACE, Adjacency.ADD_REMOVE, Adjacency.EXPERT)
 MOST = 24
-"""The largest number of pairs of neighbouring inputs that an audit makes from a data set."""
+"""The largest number of pairs that an audit makes from a data set by large changes of one record."""
+KINDS = 4
+"""The number of pairs with a large change for each further pair of another kind (`dpproof.audits.data.kinds`)."""
 SETTINGS = 11
 """The largest number of settings of one change."""
 LEAST, RECORDS = 6, 120_000
@@ -40,7 +53,8 @@ class Extremes:
     """A data set from which an audit makes pairs of neighbouring inputs, with the neighbouring relation.
 
     Attributes:
-        data: a table of a kind that `dpproof.audits.data.tables` lists, or `Episodes`, or `Users`.
+        data: a table of a kind that `dpproof.audits.data.tables` lists, or `Episodes`, or `Users`, or a `Schema`, or
+            a function that draws data (`Drawn`).
         adjacency: the neighbouring relation.
         bounds: the smallest and the largest allowed value; None if only observed records may occur.
 
@@ -61,23 +75,32 @@ class Extremes:
         """Return at most ``most`` different validated pairs. Those most likely to show a violation come first.
 
         Raises:
+            InvalidNeighboursError: a schema makes data that are not neighbours.
             ValueError: the data are of an unknown kind, or the relation is not defined for them.
         """
-        wanted = self.most if most is None else most
-        found = tuple(islice(_distinct(_candidates(self)), wanted))
-        if not found:
+        wanted = self.most + self.most // KINDS if most is None else most
+        large, kinds = _candidates(self)
+        seen: set[frozenset[str]] = set()
+        strict = isinstance(self.data, Schema)
+        first, more = (_distinct(candidates, seen, strict) for candidates in (large, kinds))
+        described = isinstance(self.data, Schema | Drawn)
+        found = in_turn(first, more) if described else chain(islice(first, self.most), more)
+        pairs = tuple(islice(found, wanted))
+        if not pairs:
             raise ValueError(
                 "All records of data are equal, so dpproof finds no neighbours that differ. Give bounds=(low, high) or "
                 "pair=(x, y)."
             )
-        return found
+        return pairs
 
     @property
     def most(self) -> int:
-        """The largest number of pairs. It is smaller for large data sets, because large inputs take long to run."""
+        """The largest number of pairs that differ in a large change. It is smaller for large data sets."""
         parts = self.data if isinstance(self.data, tuple) else ()
         sized = (one for one in (self.data, *parts[:1]) if getattr(one, "shape", True))
         records = max((len(one) for one in sized if hasattr(one, "__len__")), default=1)
+        if isinstance(self.data, Schema | Drawn):
+            records = self.data.sizes[1]
         return min(MOST, max(LEAST, RECORDS // max(records, 1)))
 
     @property
@@ -85,7 +108,8 @@ class Extremes:
         """Descriptions of the kinds of neighbours that `pairs` does not make."""
         values = _untried(self.data, self.bounds)
         large = [f"more than {self.most} pairs, because the data are large"] if self.most < MOST else []
-        sizes = ["data sets of another size"] if self.adjacency is Adjacency.REPLACE else []
+        kept = self.adjacency is Adjacency.REPLACE and not isinstance(self.data, Schema | Drawn)
+        sizes = ["data sets of another size"] if kept else []
         return (*values, *sizes, *large)
 
 
@@ -103,7 +127,7 @@ def _untried(data: object, bounds: Bounds | None) -> Sequence[str]:
     sized = any(isinstance(part, list | tuple | Mapping) for record in table.records for part in record)
     longer = ["records with more parts than those in your data"] if sized and not left else []
     places = [f"changes of other {table.unit}s than the first, the middle and the last one"]
-    return [*values, *longer, *(places if len(table.records) > len(_names(len(table.records), "")) else ())]
+    return [*values, *longer, *(places if len(table.records) > len(names_of(len(table.records), "")) else ())]
 
 
 @_untried.register(Episodes | Users)
@@ -111,9 +135,22 @@ def _untried_rewards(_data: Episodes | Users, bounds: Bounds | None) -> Sequence
     return ["values outside those in your data (give bounds= to include them)"] if bounds is None else []
 
 
-def _distinct(candidates: Iterator[Candidate]) -> Iterator[Neighbours]:
+@_untried.register
+def _untried_of_schema(data: Schema, _bounds: Bounds | None) -> Sequence[str]:
+    return [
+        f"most combinations of the allowed values, and most sizes from {data.sizes[0]} to {data.sizes[1]}"
+    ]
+
+
+@_untried.register
+def _untried_of_drawn(data: Drawn, _bounds: Bounds | None) -> Sequence[str]:
+    return [f"records that were not drawn, and most sizes from {data.sizes[0]} to {data.sizes[1]}"]
+
+
+def _distinct(
+    candidates: Iterator[Candidate], seen: set[frozenset[str]], strict: bool
+) -> Iterator[Neighbours]:
     """Generate the pairs of the candidates that are neighbours, without repetition."""
-    seen: set[frozenset[str]] = set()
     for candidate in candidates:
         key = frozenset((candidate.first_key, candidate.second_key))
         if len(key) == 2 and key not in seen:
@@ -121,11 +158,16 @@ def _distinct(candidates: Iterator[Candidate]) -> Iterator[Neighbours]:
             try:
                 yield candidate.pair()
             except InvalidNeighboursError:  # such a pair is never run
-                continue
+                if strict:
+                    raise
 
 
-def _candidates(asked: Extremes) -> Iterator[Candidate]:
-    """Generate candidates from a table of records, or from users, those most likely to show a violation first."""
+Made = tuple[Iterator[Candidate], Iterator[Candidate]]
+"""Candidates with large changes, those most likely to show a violation first; and candidates of other kinds."""
+
+
+def _candidates(asked: Extremes) -> Made:
+    """Return candidates from a table of records, or from users."""
     made, known = _made(asked.data, asked)
     if asked.adjacency not in known:
         kind, listed = type(asked.data).__name__, ", ".join(one.value for one in known)
@@ -137,51 +179,81 @@ def _candidates(asked: Extremes) -> Iterator[Candidate]:
 
 
 @singledispatch
-def _made(data: object, asked: Extremes) -> tuple[Iterator[Candidate], Sequence[Adjacency]]:
+def _made(data: object, asked: Extremes) -> tuple[Made, Sequence[Adjacency]]:
     """Return the candidates from the data, and the relations that are allowed for data of this kind."""
     return _of_table(asked), TABLES
 
 
 @_made.register
-def _of_batch(data: Episodes, asked: Extremes) -> tuple[Iterator[Candidate], Sequence[Adjacency]]:
-    return of_episodes(data, asked.adjacency, asked.bounds), (*TABLES, Adjacency.REWARDS_ONLY)
+def _of_batch(data: Episodes, asked: Extremes) -> tuple[Made, Sequence[Adjacency]]:
+    return (of_episodes(data, asked.adjacency, asked.bounds), iter(())), (*TABLES, Adjacency.REWARDS_ONLY)
 
 
 @_made.register
-def _of_responses(data: Users, asked: Extremes) -> tuple[Iterator[Candidate], Sequence[Adjacency]]:
-    return of_users(data, asked.adjacency, asked.bounds), (Adjacency.REWARDS_ONLY,)
+def _of_responses(data: Users, asked: Extremes) -> tuple[Made, Sequence[Adjacency]]:
+    return (of_users(data, asked.adjacency, asked.bounds), iter(())), (Adjacency.REWARDS_ONLY,)
 
 
-def _of_table(asked: Extremes) -> Iterator[Candidate]:
-    table = table_of(asked.data)
-    made = changes(table, asked.bounds)
-    alike = [] if made or asked.adjacency is Adjacency.REPLACE else [Change(*[table.records[0]] * 2)]
-    yield from _tabled(table, [*made, *alike], asked.adjacency)
+def _of_table(asked: Extremes) -> Made:
+    source, seals, relation = _source(asked), _Seals(), asked.adjacency
+    least = 0 if source.sizes is None else source.sizes[0]
+    kinds = kinds_of(source, added=relation is not Adjacency.REPLACE)
+    return (
+        _tabled(source.table, source.changes, relation, least, seals),
+        (_candidate(source.table, one, relation, (), seals) for one in kinds),
+    )
 
 
-def _tabled(table: Table, changes: Sequence[Change], adjacency: Adjacency) -> Iterator[Candidate]:
+def _source(asked: Extremes) -> Source:
+    """Return what is known about the records that may occur."""
+    data, bounds, added = asked.data, asked.bounds, asked.adjacency is not Adjacency.REPLACE
+    if isinstance(data, Schema) and bounds is not None:
+        raise ValueError(f"bounds ({bounds!r:.60}) must be left out, because the schema states all ranges")
+    if isinstance(data, Schema | Drawn) and added and data.sizes[0] == data.sizes[1]:
+        raise ValueError(f"sizes {data.sizes!r} must be two different numbers, because a record is added")
+    if isinstance(data, Schema):
+        return data.source
+    table = data.table if isinstance(data, Drawn) else table_of(data)
+    made = changes(table, bounds)
+    alike = [] if made or not added else [Change(*[table.records[0]] * 2)]
+    known = Source(table, table.records, [*made, *alike], _boundary(table, bounds))
+    return data.cut(known) if isinstance(data, Drawn) else known
+
+
+def _boundary(table: Table, bounds: Bounds | None) -> list[tuple[str, Record]]:
+    """Return records with unusual doubles in the columns of floating-point numbers that have bounds."""
+    columns = [] if bounds is None else columns_of(table, bounds)
+    ranges = [
+        Between(one.low, one.high) if one.bounded and isinstance(one.low, float) else None for one in columns
+    ]
+    return (
+        [
+            (f"{said} (not in your data)", record)
+            for said, record in boundary_records(table.records[0], ranges)
+        ]
+        if columns
+        else []
+    )
+
+
+def _tabled(
+    table: Table, changes: Sequence[Change], adjacency: Adjacency, least: int, seals: _Seals
+) -> Iterator[Candidate]:
     """Generate every change in every setting, ordered by the sum of the places of the change and the setting."""
-    seals = _Seals()
-    streams = [_of_change(table, change, adjacency, seals) for change in changes]
+    streams = [_of_change(table, change, adjacency, least, seals) for change in changes]
     for begun in range(1, len(streams) + SETTINGS):
         for stream in streams[:begun]:
             yield from islice(stream, 1)
 
 
-def _of_change(table: Table, change: Change, adjacency: Adjacency, seals: _Seals) -> Iterator[Candidate]:
+def _of_change(
+    table: Table, change: Change, adjacency: Adjacency, least: int, seals: _Seals
+) -> Iterator[Candidate]:
     """Generate a change in every setting. Each is made when it is needed, because it may be large."""
-    settings = _replaced if adjacency is Adjacency.REPLACE else _removed
-    for setting in settings(table.records, change, table.unit):
-        yield _candidate(table, setting, adjacency, change.unseen, seals)
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The records of two neighbouring inputs that are to be built, and a description of the two inputs."""
-
-    first: Sequence[Placed]
-    second: Sequence[Placed]
-    description: str
+    settings = replaced if adjacency is Adjacency.REPLACE else removed
+    for setting in settings(table, change):
+        if len(setting.second) >= least:
+            yield _candidate(table, setting, adjacency, change.unseen, seals)
 
 
 class _Seals:
@@ -220,78 +292,3 @@ def _built(table: Table, placed: Sequence[Placed]) -> Any:
             f"data must be of a type that can hold {len(placed)} {table.unit}s. Making such data raises"
             f" {type(wrong).__name__}: {wrong}. Give the records in a list, or {UNKNOWN}."
         ) from wrong
-
-
-def _replaced(records: Sequence[Record], change: Change, unit: str) -> Iterator[Setting]:
-    """Generate inputs in which one record is replaced, among equal records and in the data."""
-    n, a, b = len(records), change.low, change.high
-    half = [a] * (n // 2) + [b] * (n - n // 2)
-    names = _names(n, unit)
-
-    def alike(held: Sequence[Record], at: int, to: Record, what: str) -> Setting:
-        where = f"the {names[at]} becomes {shown(to)}"
-        return Setting(_placed(held), _placed(held, at, to), f"{what}; {where}" if n > 1 else where)
-
-    def within(at: int) -> Setting:
-        said = f"your data, where the {names[at]} is {shown(a)} or {shown(b)}"
-        return Setting(_placed(records, at, a), _placed(records, at, b), said)
-
-    all_a, all_b = (f"all {n} {unit}s are {shown(one)}" for one in (a, b))
-    yield alike([a] * n, 0, b, all_a)
-    yield within(0)
-    yield alike([b] * n, 0, a, all_b)
-    yield alike(half, n // 2, a, f"half of the {n} {unit}s are {shown(a)}, the others {shown(b)}")
-    yield alike([a] * n, n - 1, b, all_a)
-    yield within(n // 2)
-    yield within(n - 1)
-    yield alike([a] * n, n // 2, b, all_a)
-
-
-def _removed(records: Sequence[Record], change: Change, unit: str) -> Iterator[Setting]:
-    """Generate inputs in which one record is present or absent, among equal records, in the data and alone."""
-    n, a, b = len(records), change.low, change.high
-    names = _names(n, unit)
-
-    def alike(held: Sequence[Record], at: int, what: str) -> Setting:
-        said = f"{what}; the {names[at]}, {shown(held[at])}, is there or not"
-        return Setting(_placed(held), _without(held, at), said)
-
-    def within(at: int, to: Record) -> Setting:
-        held = [*records[:at], to, *records[at + 1 :]]
-        said = f"your data; the {names[at]}, {shown(to)}, is there or not"
-        return Setting(_placed(held), _without(held, at), said)
-
-    def all_but(held: Record, at: int, to: Record) -> Setting:
-        changed = [held] * n
-        changed[at] = to
-        others = f"all other {n - 1} {unit}s are" if n > 2 else f"the other {unit} is"
-        return alike(changed, at, f"{others} {shown(held)}" if n > 1 else "no other records")
-
-    yield all_but(a, 0, b)
-    yield within(0, b)
-    yield alike([b] * n, 0, f"all {n} {unit}s are {shown(b)}")
-    yield Setting([(0, b)], [], f"one {unit}, {shown(b)}, is there or not")
-    yield Setting([(0, b), (n - 1, b)][: min(n, 2)], [(0, b)], f"one or two {unit}s, {shown(b)}")
-    yield all_but(b, 0, a)
-    half = [a] * (n // 2) + [b] * (n - n // 2)
-    yield alike(half, n - 1, f"half of the {n} {unit}s are {shown(a)}, the others {shown(b)}")
-    yield all_but(a, n - 1, b)
-    yield within(n // 2, b)
-    yield within(n - 1, b)
-    yield Setting([(0, a)], [], f"one {unit}, {shown(a)}, is there or not")
-
-
-def _names(n: int, unit: str) -> Mapping[int, str]:
-    words = {n // 2: "middle", n - 1: "last", 0: "first" if n > 1 else "only"}
-    return {place: f"{word} {unit}" for place, word in words.items()}
-
-
-def _placed(held: Sequence[Record], at: int | None = None, to: Record = ()) -> list[Placed]:
-    placed = list(enumerate(held))
-    if at is not None:
-        placed[at] = (at, to)
-    return placed
-
-
-def _without(held: Sequence[Record], at: int) -> list[Placed]:
-    return [placed for placed in enumerate(held) if placed[0] != at]

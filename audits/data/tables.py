@@ -39,6 +39,7 @@ class Table:
         columns: the name of each column, or its place if it has no name.
         built: a function that returns a data set of the original kind with the given records.
         whole: whether each record is kept as one value, which may be a collection, and is not split into columns.
+        called: the words for the data set in the description of a pair.
 
     >>> table = table_of([{"age": 30}, {"age": 50}])
     >>> table.records, table.columns
@@ -52,6 +53,7 @@ class Table:
     columns: tuple[Hashable, ...]
     built: Callable[[Sequence[Placed]], Any]
     whole: bool = False
+    called: str = "your data"
 
 
 def table_of(data: Any) -> Table:

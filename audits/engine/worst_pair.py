@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,7 +191,7 @@ def audit_worst(curve: PrivacyCurve, sampler: Auditable, several: WorstOf, plan:
     budget, several = plan.drawn, WorstOf(pairs, share)
     winner, spent = _recorded(plan, several) or _found(curve, made, several, plan)
     how = {
-        **_call("audit_worst", plan.replay, called),
+        **called_with("audit_worst", plan.replay, called),
         "budget": budget,
         "search": {"pairs": len(pairs), "winner": winner, "samples": spent, "share": share},
     }
@@ -254,15 +255,31 @@ def audit_each(curve: PrivacyCurve, sampler: Auditable, several: EachOf, plan: A
     pairs = several.pairs
     called = {"curve": curve, "sampler": sampler, "pairs": list(pairs), "scores": plan.scores}
     made, plan = fitted(as_mechanism(sampler), pairs[0], plan, len(pairs))
-    how = {**_call("audit_each", plan.replay, called), "budget": plan.drawn, "each": len(pairs)}
-    shared = replace(plan, alpha=plan.alpha / len(pairs), budget=plan.drawn // len(pairs), replay=how)
+    how = {**called_with("audit_each", plan.replay, called), "budget": plan.drawn, "each": len(pairs)}
+    found = shared([partial(audit_pair, curve, made, pair) for pair in pairs], plan, how)
+    return unless_alike(found, sampler, pairs, plan)
+
+
+def shared(
+    audits: Sequence[Callable[[AuditPlan], Evidence]], plan: AuditPlan, replay: Mapping[str, object]
+) -> Evidence:
+    """Return the united evidence from several audits, each with an equal share of alpha and of the budget.
+
+    The audits end at the first violation, unless ``plan.sharpen`` is true.
+
+    Args:
+        audits: functions that run one audit each.
+        plan: the settings of all audits together.
+        replay: the data for a replay of all audits.
+    """
+    count = len(audits)
+    here = replace(plan, alpha=plan.alpha / count, budget=plan.drawn // count, replay=replay)
     found: list[Evidence] = []
-    for place, pair in enumerate(pairs):
-        here = replace(shared, seed=child_seed(plan.seed, PAIRS, place))
-        found.append(audit_pair(curve, made, pair, here))
+    for place, run in enumerate(audits):
+        found.append(run(replace(here, seed=child_seed(plan.seed, PAIRS, place))))
         if found[-1].unconfirmed or (found[-1].verdict is Finding.VIOLATION and not plan.sharpen):
             break
-    return unless_alike(_united(found, len(pairs), plan.alpha, plan.seed), sampler, pairs, plan)
+    return _united(found, count, plan.alpha, plan.seed)
 
 
 def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> Evidence:
@@ -297,7 +314,9 @@ def _rank(verdict: Finding) -> int:
     return 2 * (verdict is Finding.VIOLATION) + (verdict is Finding.FLOATING_POINT)
 
 
-def _call(name: str, replay: Mapping[str, object] | None, called: Mapping[str, object]) -> dict[str, object]:
+def called_with(
+    name: str, replay: Mapping[str, object] | None, called: Mapping[str, object]
+) -> dict[str, object]:
     """Return the caller's data for a replay; without them, a description of the call itself."""
     given = dict(replay or {})
     return given if "audit" in given else {**(call_of(name, **called) or {"audit": None}), **given}

@@ -22,6 +22,7 @@ from dpproof.audits.engine.extreme_pairs import audit_extremes
 from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.callables import Auditable
 from dpproof.audits.engine.scores.protocol import Score
+from dpproof.audits.engine.varied import Claimed, Varied, audit_varied
 from dpproof.audits.engine.worst_pair import EachOf, WorstOf, audit_each, audit_worst
 from dpproof.audits.plan import Asked, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
@@ -32,7 +33,7 @@ from dpproof.audits.training.one_run_audit import OneRun, audit_one_run
 from dpproof.audits.training.steps import Steps, Training, audit_steps
 
 KIND = "call"
-Inputs = Neighbours | WorstOf | EachOf | Extremes | Steps | Canaries | OneRun
+Inputs = Neighbours | WorstOf | EachOf | Extremes | Varied | Steps | Canaries | OneRun
 
 
 @overload
@@ -110,14 +111,14 @@ class Call:
     """The arguments of one call of `audit`, which the record of the audit can store.
 
     Attributes:
-        curve: the claimed guarantee.
+        curve: the claimed guarantee. With `Varied` inputs, it may be a function of the parameters.
         sampler: the function that returns outputs, or that starts a training.
         inputs: the neighbouring inputs, of any type in `Inputs`.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"function": str, "arguments": dict}
 
-    curve: PrivacyCurve
+    curve: Claimed
     sampler: Auditable
     inputs: Inputs
 
@@ -151,6 +152,7 @@ FUNCTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any], Told], Inputs]]]
         lambda given, how: OneRun(given["canaries"], how.whole("runs"), _shares(how)),
     ),
     "audit_steps": ("start", lambda given, _how: Steps(given.get("pair"))),
+    "audit_varied": ("sampler", lambda given, _how: given["varied"]),
     "audit_worst": ("sampler", lambda given, _how: WorstOf(given["pairs"], given["share"])),
 }
 """For each function that the record of an audit may name: its argument for the sampler, and its inputs."""
@@ -162,7 +164,7 @@ def _shares(how: Told) -> tuple[float, ...] | None:
 
 
 @singledispatch
-def _run(inputs: object, curve: PrivacyCurve, sampler: object, plan: AuditPlan) -> Evidence:
+def _run(inputs: object, curve: Any, sampler: object, plan: AuditPlan) -> Evidence:
     raise TypeError(f"inputs ({inputs!r:.80}) must be Neighbours, WorstOf, EachOf, Steps, Canaries or OneRun")
 
 
@@ -184,6 +186,11 @@ def _each(inputs: EachOf, curve: PrivacyCurve, sampler: Auditable, plan: AuditPl
 @_run.register
 def _extremes(inputs: Extremes, curve: PrivacyCurve, sampler: Auditable, plan: AuditPlan) -> Evidence:
     return audit_extremes(curve, sampler, inputs, plan)
+
+
+@_run.register
+def _varied(inputs: Varied, curve: Claimed, sampler: Auditable, plan: AuditPlan) -> Evidence:
+    return audit_varied(curve, sampler, inputs, plan, _run)
 
 
 @_run.register

@@ -15,9 +15,11 @@ from dpproof.accountant.claims.claim import Claim
 from dpproof.audits.data.changes import Bounds
 from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours, check_pair
+from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.errors import LoadError
 from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, mechanism
 from dpproof.audits.engine.sampling.commands import TIMEOUT, command
+from dpproof.audits.engine.varied import Pairs, Varied
 from dpproof.audits.engine.worst_pair import WorstOf
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
@@ -28,7 +30,7 @@ KIND = "named"
 
 OPTIONS = ("failures", "nan", "seeded", "timeout")
 """The options that concern the mechanism."""
-AUDITED = ("scores", "arithmetic", "bounds")
+AUDITED = ("scores", "arithmetic", "bounds", "vary")
 """The options that concern the audit."""
 
 
@@ -73,8 +75,8 @@ class Named:
         data: the name ``package.module:name`` of a data set, or of a callable that returns one; used instead of
             ``neighbours``. The audit makes pairs of neighbouring inputs from the data.
         options: ``failures``, ``nan``, ``seeded`` and ``bounds`` as for `dpproof.audit`; ``timeout`` for a command;
-            ``scores``, a list of names from `audits.engine.scores.names`; ``arithmetic``, as in
-            `dpproof.accountant.claims.claim.Claim`.
+            ``scores``, a list of names from `audits.engine.scores.names`; ``vary``, lists of values of the function's
+            parameters; ``arithmetic``, as in `dpproof.accountant.claims.claim.Claim`.
     """
 
     fields: ClassVar[Mapping[str, type]] = {
@@ -103,11 +105,19 @@ class Named:
         stated = Claim(plan.name, written, {}, self.adjacency, self.promise, self.neighbours)
         told = {name: value for name, value in self.options.items() if name not in AUDITED}
         bounds = self.options.get("bounds")
-        made, inputs = _made(self.target, told), inputs_of(self.neighbours, self.data, self.adjacency, bounds)
+        inputs = inputs_of(self.neighbours, self.data, self.adjacency, bounds)
         scores = self.options.get("scores")
         asked = replace(plan, delta=stated.delta, scores=scores, replay=self._again())
-        found = Call(stated.guarantee, made, inputs).audit(asked)
+        found = self._call(stated.guarantee, inputs, told).audit(asked)
         return replace(found, arithmetic=self.options.get("arithmetic", found.arithmetic))
+
+    def _call(self, curve: PrivacyCurve, inputs: Pairs, told: Mapping[str, Any]) -> Call:
+        vary = self.options.get("vary")
+        if vary is None:
+            return Call(curve, _made(self.target, told), inputs)
+        if not isinstance(self.target, str):
+            raise ValueError(f"vary ({vary!r:.60}) must be left out for a command")
+        return Call(curve, load(self.target), Varied(inputs, vary, told))
 
     def _again(self) -> dict[str, object]:
         return {

@@ -70,6 +70,7 @@ class AuditOptions(TypedDict, total=False):
     seeded: bool
     failures: str
     bounds: Sequence[float]
+    vary: Mapping[str, Sequence[object]]
     executor: Executor | None
 
 

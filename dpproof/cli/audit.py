@@ -73,6 +73,10 @@ SEEDED = (
     "whether all randomness of a callable or a command comes from the seed it is given; it does unless told"
 )
 FAILURES = "a call that raises ends the audit (error), or its exception's type is an output (token)"
+VARY = (
+    "Values of a parameter that the function takes as a keyword, such as bins=2,8, or a range such as clip=0.5..4;"
+    " may be given several times. Every combination is audited."
+)
 REAL = "real: what only floating-point bits refute ends with 0; for a callable"
 SECONDS = "time for all audits, instead of that of a claim file; a slow function gets as many samples as fit into it"
 WORKERS = "processes to share the work; unless given one for each core for the corpus, otherwise this one"
@@ -103,6 +107,7 @@ WORKERS = "processes to share the work; unless given one for each core for the c
 @click.option("--seeded/--not-seeded", default=None, help=SEEDED)
 @click.option("--failures", help=FAILURES, metavar="error|token")
 @click.option("--bounds", type=float, nargs=2, help=BOUNDS, metavar="LOW HIGH")
+@click.option("--vary", multiple=True, help=VARY, metavar="NAME=VALUE[,VALUE]")
 @click.option("--arithmetic", help=REAL, metavar="|".join(ARITHMETIC))
 @JSON
 @click.pass_context
@@ -132,6 +137,7 @@ def audit(
     seeded: bool | None,
     failures: str | None,
     bounds: tuple[float, float] | None,
+    vary: tuple[str, ...],
     arithmetic: str | None,
     json: bool,
 ) -> None:
@@ -142,7 +148,7 @@ def audit(
     check_folder("witnesses", witnesses)
     options = _options(alpha, seed, budget, sharpen, view)
     promise = Promise(epsilon, delta, adjacency, neighbours, arithmetic, data)
-    told = told_of(scores, seeded, failures, bounds)
+    told = told_of(scores, seeded, failures, bounds, vary)
     if bracket:
         _bracket(context, promise, told, options)
     refuse({"workers": None if cluster is None else workers}, [], "with --cluster")
@@ -160,8 +166,8 @@ def audit(
     refuse({"only": only}, [], "unless the target is corpus")
     if target is None:
         raise ValueError(NO_TARGET)
-    by_default = context.get_parameter_source("alpha") in (None, ParameterSource.DEFAULT)
-    jobs, of_file = jobs_of(target, context.args, promise, options, told, None if by_default else alpha)
+    own_alpha = alpha if _is_stated(context, "alpha") else None
+    jobs, of_file = jobs_of(target, context.args, promise, options, told, own_alpha)
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
         _finish(
             _run(jobs, of_file if seconds is None else seconds, executor, witnesses), json, plot, witnesses
@@ -178,6 +184,11 @@ def _options(alpha: float, seed: int, budget: int | None, sharpen: bool, view: s
     if view is not None:
         options["view"] = view
     return options
+
+
+def _is_stated(context: click.Context, name: str) -> bool:
+    """Return whether an option was given, and does not have its default."""
+    return context.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
 
 
 _NOT_WITH_BRACKET = (

@@ -5,8 +5,9 @@ The functions here check all input before the first audit begins.
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from functools import partial
 from itertools import chain
@@ -20,6 +21,7 @@ from dpproof.accountant.claims.parameters import Ranges
 from dpproof.accountant.claims.spelling import one_of
 from dpproof.answers import audit as auditing
 from dpproof.answers.audit import AuditOptions
+from dpproof.audits.data.schema import Between
 from dpproof.audits.engine.scores.names import check_scores
 from dpproof.audits.target import leaf_target
 from dpproof.claim_file import read_all
@@ -125,6 +127,7 @@ def told_of(
     seeded: bool | None,
     failures: str | None,
     bounds: tuple[float, float] | None,
+    vary: Sequence[str] = (),
 ) -> AuditOptions:
     """Return the checked command-line options for audits of callables and commands."""
     told: AuditOptions = {}
@@ -141,7 +144,30 @@ def told_of(
         if not Ranges().admits(bounds):
             raise ValueError(f"bounds ({bounds!r}) must be two finite numbers, low below high")
         told["bounds"] = list(bounds)
+    if vary:
+        told["vary"] = dict(map(_values_of, vary))
     return told
+
+
+def _values_of(text: str) -> tuple[str, list[Any]]:
+    """Return the name of a parameter and its values, from a text such as "bins=2,8" or "clip=0.5..4"."""
+    name, equals, values = text.partition("=")
+    low, dots, high = values.partition("..")
+    try:
+        found = list(Between(_typed(low), _typed(high)).grid) if dots else [*map(_typed, values.split(","))]
+    except ValueError as wrong:
+        raise ValueError(f"vary ({text!r}) must give a range LOW..HIGH of two numbers: {wrong}") from wrong
+    if not name.isidentifier() or not equals or not values:
+        raise ValueError(f"vary ({text!r}) must have the form NAME=VALUE[,VALUE] or NAME=LOW..HIGH")
+    return name, found
+
+
+def _typed(text: str) -> Any:
+    """Return a text as a whole number, or as another number, if it is one."""
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
 
 
 def _of_claim(claim: Claim, options: AuditOptions) -> Job:

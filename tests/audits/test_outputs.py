@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.audits.data.alike import alike
+from dpproof.audits.data.alike import alike, parts_of
 from dpproof.audits.data.canonical import UnreadableOutputError, canonical_text
 from dpproof.audits.data.encoding import (
     COLUMNS,
@@ -30,6 +30,7 @@ from dpproof.audits.data.encoding import (
 )
 from dpproof.audits.data.outputs import as_block, digest, joined, nan_count, of_objects, same
 from dpproof.audits.engine.scores.layout import Layout
+from tests.rows import rows
 
 
 class Colour(enum.Enum):
@@ -233,3 +234,28 @@ def test_outputs_of_one_form_are_converted_by_columns_to_the_same_cells_and_text
         assert np.array_equal(
             values_between(block, 1, 1 + width), values_between(mixed, 1, 1 + width)[: len(values)]
         )
+
+
+@rows(
+    ("text", "parts"),
+    [
+        ("", ()),
+        (" ,;()[]", ()),
+        ("bee:3, ant -1.5", ("bee", "3", "ant", "-1.5")),
+        ("a1b2", ("a", "1", "b", "2")),
+        ("1-2+3", ("1", "-2", "+3")),
+        ("1.5e-3 2E7 1e 3.", ("1.5e-3", "2E7", "1", "e", "3")),
+        ("snake_case", ("snake_case",)),
+        ("Zürich, \u4e16\u754c", ("Zürich", "\u4e16\u754c")),
+    ],
+)
+def test_the_parts_of_a_text_are_its_numbers_and_words_in_their_order(text, parts):
+    assert parts_of(text) == parts
+
+
+@given(
+    st.lists(st.one_of(st.integers().map(str), st.text("ab_", min_size=1)), max_size=6),
+    st.sampled_from(" ,;:/"),
+)
+def test_parts_that_are_joined_by_a_mark_come_out_again(parts, mark):
+    assert parts_of(mark.join(parts)) == tuple(parts)
