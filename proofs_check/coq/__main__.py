@@ -1,5 +1,7 @@
 """Let Coq check the recorded lemmas again: ``python -m dpproof.proofs_check.coq``. ``--search`` tries new ones.
 
+``--labels`` checks the lemmas on which the label "cross-checked by Coq" of some statement rests, and no others.
+
 The exit code is 0 if Coq accepts all lemmas and 1 if not. Without the program coqc nothing is checked, and the exit
 code is 3, or 0 if COQ_OPTIONAL=1 is in the environment.
 """
@@ -127,8 +129,11 @@ def _summary(coq: str, count: int) -> str:
     return f"make coq: Coq {coq} accepts {count} lemmas: {share}, are cross-checked by Coq"
 
 
-def _recorded() -> list[Part]:
+def _recorded(labels: bool = False) -> list[Part]:
     claims, known = Claims(), record.recorded()
+    if labels:
+        needed = record.labelled(statements(), lookup)
+        known = {key: name for key, name in known.items() if key in needed}
     parts, reasons = claims.parts({*known}, claims.recorded(known), record.extra())
     if reasons:
         raise CoqError(f"Recorded claims can no longer be exported: {'; '.join(reasons.values())}")
@@ -155,7 +160,7 @@ def _absent() -> int:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Let Coq check the recorded lemmas, and return the exit code. ``--search [IDS]`` also tries new lemmas."""
+    """Let Coq check the recorded lemmas, and return the exit code. For the options see the module."""
     coq = _installed()
     if coq is None:
         return _absent()
@@ -166,7 +171,7 @@ def main(arguments: Sequence[str] = ()) -> int:
             if search:
                 parts, extra = _searched([x for x in arguments if x != "--search"])
             else:
-                parts = packed(_recorded())
+                parts = packed(_recorded("--labels" in arguments))
             _verify(parts)
     except CoqError as error:
         print(f"make coq: FAILED: {error}")

@@ -74,6 +74,12 @@ def accepted(entry: Statement, lookup: Lookup) -> bool:
     return not taken and bool(hashes) and all(x in known for x in hashes)
 
 
+def labelled(entries: Iterable[Statement], lookup: Lookup) -> frozenset[str]:
+    """Return the hashes of the claims on which the labels of these statements rest, those that are `CHECKED`."""
+    closures = (_closure(entry, lookup).values() for entry in entries if accepted(entry, lookup))
+    return frozenset(key for closure in closures for below in closure for key in _needed(below))
+
+
 def _needed(entry: Statement) -> set[str]:
     """Return the hashes of the claims of a statement; of one with goals those that its goals need."""
     wanted = [x for x in entry.obligations if not entry.goals or x.name in entry.goals]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.engine.betting.schedule import AHEAD, FIRST, SHARES, SINGLY, Blocks, Pace
 from dpproof.audits.engine.sampling.blocks import draw_blocks
-from dpproof.audits.engine.sampling.callables import each
+from dpproof.audits.engine.sampling.callables import as_mechanism, each, outputs
 from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
@@ -73,10 +73,10 @@ def test_blocks_drawn_ahead_are_those_drawn_in_turn_also_when_the_pace_changes(b
 
     def walked(executor):
         pace, found = Pace(), []
-        for block, (outputs, labels) in enumerate(
+        for block, (drawn, labels) in enumerate(
             draw_blocks(laplace(1.0), bits, 3, 5000, executor, pace=pace)
         ):
-            found.append((outputs, labels))
+            found.append((drawn, labels))
             pace.heed((-5.0, 0.0, 3.0, 4.5)[block // 2 % 4], 4.6)
         return found
 
@@ -163,4 +163,4 @@ def test_workers_draw_hardly_more_than_is_used(bits, true):
 
 def test_running_out_of_time_in_a_worker_is_told_outside(bits):
     with executor_for(2) as executor, ending_at(time.monotonic() + 1), pytest.raises(OutOfTimeError):
-        audit("slow", PureDP(1.0), each(slow), bits, seed=0, executor=executor)
+        executor.submit(outputs, as_mechanism(each(slow)), bits, 0, 10_000, np.random.default_rng(0)).result()

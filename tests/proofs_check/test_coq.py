@@ -354,6 +354,14 @@ def test_the_status_is_the_records_with_or_without_coqc(monkeypatch):
     assert [as_json(x)["coq_all"] for x in verify(names)] == before == [True, False, False]
 
 
+def test_the_claims_behind_labels_are_those_of_cross_checked_statements():
+    needed, known = record.labelled(statements(), lookup), record.recorded().keys()
+    assert needed < known
+    for entry in statements():
+        own = {goal_hash(x.goal) for x in entry.obligations if not entry.goals or x.name in entry.goals}
+        assert own <= needed or record.status(entry, lookup) != record.CHECKED
+
+
 def checked_steps():
     """Statements without goals of which Coq has checked everything."""
     done = (x for x in TABLE.values() if record.status(x, TABLE.__getitem__) == record.CHECKED)
