@@ -37,7 +37,11 @@ def _covering(record: Record) -> str:
         return f"{name} was audited as noise primitives only, so the question which relation covers it does not arise."
     kept = [relation for relation in audited if not broken[relation]]
     if kept:
-        return f"No violation in real arithmetic was found under: {' and '.join(kept)}."
+        verdicts = [row["verdict"] for (_, relation), row in record.rows.items() if relation in kept]
+        firm = verdicts.count(Finding.CONSISTENT.value)
+        weak = f" This says little, because {firm} of these {len(verdicts)} audits were consistent."
+        found = f"No violation in real arithmetic was found under: {' and '.join(kept)}."
+        return found + weak * (firm < len(verdicts))
     told = "; ".join(f"under {relation}: {_few(broken[relation])}" for relation in audited)
     return f"No single neighbouring relation covers {name}. Violations {told}."
 
