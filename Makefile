@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+COQ ?= --labels
 CORE := $(VENV)/.installed-core
 STAMP := $(VENV)/.installed
 
@@ -30,7 +31,7 @@ test: $(CORE)
 # Coq for every label "cross-checked by Coq". `make campaign` lets Coq check the other recorded claims as well.
 test-all: setup
 	$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
-	$(MAKE) coq ARGS=--labels
+	$(MAKE) coq ARGS=$(COQ)
 
 lint: setup
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
 """Let Coq check the recorded lemmas again: ``python -m dpproof.proofs_check.coq``. ``--search`` tries new ones.
 
 ``--labels`` checks the lemmas on which the label "cross-checked by Coq" of some statement rests, and no others.
+``--labels=1/4`` takes every fourth of these statements, beginning with number 1 (from 0).
 
 The exit code is 0 if Coq accepts all lemmas and 1 if not. Without the program coqc nothing is checked, and the exit
 code is 3, or 0 if COQ_OPTIONAL=1 is in the environment.
@@ -28,6 +29,7 @@ from dpproof.proofs_check.coq.export import UntranslatableError
 from dpproof.proofs_check.coq.files import BASE, IMPORTS, Part, assumptions, built, locked, packed
 from dpproof.proofs_check.kernel import Rejected
 from dpproof.proofs_check.registry import lookup, statements
+from dpproof.proofs_check.statement import Statement
 
 INSTALL = "apt-get install --no-install-recommends coq libcoq-interval"
 ABSENT = "make coq: {word}, coqc or its Interval library is not installed: nothing was checked by Coq here."
@@ -122,17 +124,25 @@ def _tried(claims: Claims, ids: Iterable[str], extra: bool) -> list[str]:
     return failed
 
 
-def _summary(coq: str, count: int) -> str:
+def _summary(coq: str, count: int, labelled: Sequence[Statement] | None) -> str:
+    if labelled is not None:
+        return f"make coq: Coq {coq} accepts {count} lemmas, those behind the labels of {len(labelled)} statements"
     every = statements()
     done = [x.id for x in every if record.status(x, lookup) == record.CHECKED]
     share = f"{len(done)} of {len(every)} statements, with all they rest on"
     return f"make coq: Coq {coq} accepts {count} lemmas: {share}, are cross-checked by Coq"
 
 
-def _recorded(labels: bool = False) -> list[Part]:
+def _labelled(share: str) -> list[Statement]:
+    """Return the statements whose label is checked. The share, such as "1/4", says which and how many."""
+    begin, every = map(int, (share or "0/1").split("/"))
+    return [x for x in statements() if record.status(x, lookup) == record.CHECKED][begin::every]
+
+
+def _recorded(labelled: Sequence[Statement] | None = None) -> list[Part]:
     claims, known = Claims(), record.recorded()
-    if labels:
-        needed = record.labelled(statements(), lookup)
+    if labelled is not None:
+        needed = record.labelled(labelled, lookup)
         known = {key: name for key, name in known.items() if key in needed}
     parts, reasons = claims.parts({*known}, claims.recorded(known), record.extra())
     if reasons:
@@ -164,6 +174,8 @@ def main(arguments: Sequence[str] = ()) -> int:
     coq = _installed()
     if coq is None:
         return _absent()
+    given = next((x for x in arguments if x.startswith("--labels")), None)
+    labelled = None if given is None else _labelled(given.partition("=")[2])
     try:
         with locked(FOLDER):
             search = "--search" in arguments
@@ -171,7 +183,7 @@ def main(arguments: Sequence[str] = ()) -> int:
             if search:
                 parts, extra = _searched([x for x in arguments if x != "--search"])
             else:
-                parts = packed(_recorded("--labels" in arguments))
+                parts = packed(_recorded(labelled))
             _verify(parts)
     except CoqError as error:
         print(f"make coq: FAILED: {error}")
@@ -179,7 +191,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     names = {key: name for part in parts for key, name in part.claims.items()}
     if search:
         record.write(coq, names, extra)
-    print(_summary(coq, len(names)))
+    print(_summary(coq, len(names), labelled))
     return 0
 
 
