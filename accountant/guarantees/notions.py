@@ -7,7 +7,6 @@ guarantee implies. A parameter may be an exact number or a ``Bound`` around it.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -38,7 +37,6 @@ from dpproof.accountant.numbers.inversion import below, bracket, neighbours_of, 
 
 _BITS, _FINE = 192, 1e-7
 _MOST_ROUTES = 16
-_LARGEST_SQUARE = Fraction(sys.float_info.max) ** 2
 
 
 @dataclass(frozen=True)
@@ -186,13 +184,13 @@ class GaussianDP(Profile):
         """
         if square < 0:
             raise ValueError(f"square ({in_decimals(square)}) must be at least 0")
-        if square > _LARGEST_SQUARE:
-            raise ArithmeticError(
-                "The ratio of the sensitivity, with the number of uses, to the noise is beyond double precision. Use "
-                "more noise or a smaller sensitivity."
-            )
         with precision(_BITS):
-            return cls(bound_of(arb_of(square).sqrt()), square)
+            mu = bound_of(arb_of(square).sqrt())
+        if math.isinf(mu.upper):
+            raise ArithmeticError(
+                "The ratio of sensitivity to noise is beyond double precision. Use more noise."
+            )
+        return cls(mu, square)
 
     @property
     def squares(self) -> tuple[Fraction, Fraction]:
