@@ -187,9 +187,7 @@ class GaussianDP(Profile):
         with precision(_BITS):
             mu = bound_of(arb_of(square).sqrt())
         if math.isinf(mu.upper):
-            raise ArithmeticError(
-                "The ratio of sensitivity to noise is beyond double precision. Use more noise."
-            )
+            raise ArithmeticError("sensitivity / noise is beyond double precision. Use more noise.")
         return cls(mu, square)
 
     @property
