@@ -18,6 +18,7 @@ for scale in (1.0, 2.0):
         categories,
         adjacency="replace",
         epsilon=1,
+        budget=20_000,
         claim=f"a histogram with noise of scale {scale}",
     )
     print(found, end="\n\n")
