@@ -258,7 +258,6 @@ OTHER_MEANINGS = {
     ("audits/sweep/packages/python_dp.py", "laplace"): "the package's own word for its noise",
     ("dpproof/labels/numbers.py", "gaussian"): "the key of the Gaussian summary of a label",
     ("dpproof/deployments/methods.py", "gaussian"): "a row's noise, as a file of rows calls it",
-    ("dpproof/deployments/methods.py", "laplace"): "a row's noise, as a file of rows calls it",
     ("dpproof/deployments/registry.py", "dp-sgd"): "a record of a training has its own fields",
     ("audits/training/dp_sgd.py", "dp-sgd"): "the audit of a training run, under the name of its mechanism",
 }

@@ -143,7 +143,7 @@ def test_a_thousand_samplers_that_share_randomness_are_never_a_violation(part):
     budget = 6000 if part else 20_000
     counts = Counter(found(dependent(run), seed=run, budget=budget) for run in range(part, 1000, 10))
     assert counts[Finding.VIOLATION] == 0
-    assert counts["refused"] > 60
+    assert counts["refused"] > (40 if part else 60)
 
 
 @pytest.mark.parametrize(
