@@ -320,7 +320,9 @@ def test_unknown_axioms_are_strangers():
 @pytest.mark.slow
 @needs_coq
 def test_a_lemma_that_does_not_compile_fails_the_target(monkeypatch, capsys):
-    monkeypatch.setattr(command, "_recorded", lambda _labelled: [Part("part", (Lemma("wrong", "1 = 2", "lra."),))])
+    monkeypatch.setattr(
+        command, "_recorded", lambda _labelled: [Part("part", (Lemma("wrong", "1 = 2", "lra."),))]
+    )
     assert command.main([]) == 1
     assert "FAILED: part: in lemma wrong" in capsys.readouterr().out
 
