@@ -96,6 +96,9 @@ def test_a_relation_without_a_violation_is_named():
         for relation, verdict in ((ADD, Finding.VIOLATION), (REPLACE, Finding.FLOATING_POINT))
     }
     about = {"package": "p", "version": "1", "alpha": 0.01, "claims": 2}
+    said = answer_on(records.Record(about, rows))[0]
+    assert said.endswith("under: replace. This says little, because 0 of these 1 audits were consistent.")
+    rows["f", REPLACE.value] = {"verdict": Finding.CONSISTENT.value}
     assert answer_on(records.Record(about, rows))[0].endswith("found under: replace.")
 
 
