@@ -125,16 +125,15 @@ _PAIR = (
 def _reached(parameters: PartitionSelectionParameters) -> Profile:
     """Return the largest guarantee of a few tables: none of the user's groups, or all of them, is about to be kept.
 
-    The two probabilities to keep a group are rounded towards each other. So the true ones are easier to tell apart.
+    A group of one user is kept with probability delta exactly. Two other probabilities to keep a group are rounded
+    towards each other. So the true ones are easier to tell apart.
     """
     kept = keep_probabilities(parameters, _MOST_USERS)
     ends = [(round_up(fewer), round_down(more)) for fewer, more in pairwise(kept)]
     steepest = max(range(len(ends)), key=lambda users: ends[users][1] - ends[users][0])
     near = (steepest - 1, steepest, steepest + 1) if parameters.groups <= _MANY_GROUPS else ()
-    cases = {users for users in (0, *near) if 0 <= users < len(ends)}
-    pairs = [
-        _decisions(*map(exact, ends[users])) for users in sorted(cases) if ends[users][0] < ends[users][1]
-    ]
+    cases = [ends[users] for users in near if 0 < users < len(ends) and ends[users][0] < ends[users][1]]
+    pairs = [_decisions(exact(fewer), exact(more)) for fewer, more in [(0, parameters.group_delta), *cases]]
     return WorstOf(tuple(composed(parameters.groups, pair, Atoms(pair.q, pair.p)) for pair in pairs))
 
 

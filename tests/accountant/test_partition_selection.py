@@ -93,6 +93,14 @@ def test_many_groups_have_a_lower_bound_from_new_groups():
     assert found.lower == pytest.approx(found.upper, rel=1e-9)
 
 
+def test_a_tiny_epsilon_has_the_lower_bound_of_a_new_group():
+    """The intervals around the other probabilities are too wide to tell them apart. There was an error."""
+    for epsilon in (5e-324, 1e-60):
+        found = account(PartitionSelectionParameters(epsilon, 1e-300)).guarantee.delta(1)
+        assert found.lower <= 1e-300 <= found.upper <= 1.1e-300
+        assert found.lower >= 0.9e-300
+
+
 def test_the_sampler_keeps_groups_as_often_as_stated():
     """Five standard deviations of each of six counts: alpha below 1e-5. Seed 5."""
     asked, n = PartitionSelectionParameters(1.0, 0.05), 100_000
