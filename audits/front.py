@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 from typing import Any, Final, cast
 
 from dpproof.accountant.claims.adjacency import Adjacency
@@ -127,6 +128,7 @@ def audit(
     told = {name: value for name, value in options.items() if value is not None}
     epsilon, delta = _double("epsilon", epsilon), _double("delta", delta)
     alpha = float(exact(alpha, "alpha"))
+    _check_seconds(seconds)
     plan = AuditPlan(seed=seed, delta=delta, alpha=alpha, budget=budget, sharpen=bool(sharpen), claim=claim)
     plan = replace(
         plan, scores=scores, power=power, known_ratio=known_ratio, seconds=seconds, executor=executor
@@ -161,6 +163,12 @@ def _found(called: Call, plan: AuditPlan) -> Evidence:
                 raise
             values = next(called.inputs.settings()) if isinstance(called.inputs, Varied) else {}
             return unfinished(claimed_for(called.curve, values), plan, sum(drawn), ended)
+
+
+def _check_seconds(seconds: float | None) -> None:
+    usual = isinstance(seconds, Real) and not isinstance(seconds, bool) and seconds > 0
+    if seconds is not None and not usual:
+        raise ValueError(f"seconds ({seconds!r:.60}) must be a number above 0, or None for no time budget")
 
 
 def _refuse(given: Mapping[str, object], where: str) -> None:

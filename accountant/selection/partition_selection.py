@@ -138,7 +138,10 @@ def _reached(parameters: PartitionSelectionParameters) -> Profile:
 
 
 def _decisions(fewer: Fraction, more: Fraction) -> Atoms:
-    """Return the pair of one decision: the group is kept with the probability ``more`` or ``fewer``, or it is not."""
+    """Return the dominating pair of the decision on one group.
+
+    The group is kept with probability ``more`` on one input, and with probability ``fewer`` on the other.
+    """
     return Atoms((more, 1 - more), (fewer, 1 - fewer))
 
 

@@ -41,7 +41,7 @@ TABLES = (Adjacency.REPLACE, Adjacency.ADD_REMOVE, Adjacency.EXPERT)
 MOST = 24
 """The largest number of pairs that an audit makes from a data set by large changes of one record."""
 KINDS = 4
-"""The number of pairs with a large change for each further pair of another kind (`dpproof.audits.data.kinds`)."""
+"""For this number of pairs with a large change, an audit makes one pair of another kind (`kinds_of`)."""
 SETTINGS = 11
 """The largest number of settings of one change."""
 LEAST, RECORDS = 6, 120_000
@@ -87,9 +87,9 @@ class Extremes:
         found = in_turn(first, more) if described else chain(islice(first, self.most), more)
         pairs = tuple(islice(found, wanted))
         if not pairs:
+            advice = "Describe records that differ" if described else "Give bounds=(low, high)"
             raise ValueError(
-                "All records of data are equal, so dpproof finds no neighbours that differ. Give bounds=(low, high) or "
-                "pair=(x, y)."
+                f"All records of data are equal, so dpproof finds no neighbours that differ. {advice} or pair=(x, y)."
             )
         return pairs
 

@@ -31,7 +31,7 @@ class Between:
         also: further allowed values, such as None and NaN.
 
     Raises:
-        ValueError: an end is no number, or ``low`` is not below ``high``.
+        ValueError: an end is no number, ``low`` is not below ``high``, or ``also`` is no list.
 
     >>> Between(0, 10).grid, Between(0.0, 1.0).grid
     ((0, 5, 10), (0.0, 0.5, 1.0))
@@ -50,6 +50,10 @@ class Between:
             )
         if not self.low < self.high:
             raise ValueError(f"Between{ends}: low must be below high")
+        if not isinstance(self.also, list | tuple):
+            raise ValueError(
+                f"also ({self.also!r:.60}) must be a list of further allowed values, such as [None]"
+            )
 
     @property
     def whole(self) -> bool:
@@ -157,7 +161,7 @@ class Schema:
 
     @property
     def _allowed(self) -> Mapping[Hashable, Allowed]:
-        return self.columns if isinstance(self.columns, Mapping) else {0: self.columns}  # type: ignore[return-value]
+        return dict(self.columns.items()) if isinstance(self.columns, Mapping) else {0: self.columns}
 
     @property
     def source(self) -> Source:

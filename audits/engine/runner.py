@@ -42,48 +42,20 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
     made, plan = fitted(as_mechanism(sampler), pair, plan)
     seed, delta, alpha, budget = plan.seed, plan.stated, plan.alpha, plan.drawn
     executor = None if made.sparing else plan.executor  # a sparing mechanism makes its calls by the executor
-    given, power, known_ratio = plan.scores, plan.power, plan.known_ratio
     claimed = curve.epsilon(delta).upper
     points = curve_points(curve, delta, claimed)
-    record = Record()
-    layout = replace(check_randomness(made, pair, seed, budget), rich=plan.edition > 1)
-    scores = layout.chosen(given)
-    edition = (
-        {"edition": plan.edition} if len(scores) > len(replace(layout, rich=False).chosen(given)) else {}
-    )
-    layout = layout.under(scores)
-    pace = Pace()
-    blocks = draw_blocks(made, pair, seed, budget, executor, layout, record, pace)
-    rows = RowRecord()
-    watched = rows.watching(blocks)
+    layout, scores, edition = _scored(check_randomness(made, pair, seed, budget), plan)
+    record, rows, pace = Record(), RowRecord(), Pace()
+    watched = rows.watching(draw_blocks(made, pair, seed, budget, executor, layout, record, pace))
+    last, sparing = last_sample(), made.sparing > 0
     trial = run_trial(
-        points,
-        watched,
-        scores,
-        alpha,
-        further=plan.after,
-        pace=pace,
-        last=last_sample(),
-        partial=made.sparing > 0,
+        points, watched, scores, alpha, further=plan.after, pace=pace, last=last, partial=sparing
     )
     rows.check()
-    called = {"curve": curve, "sampler": sampler, "pair": pair, "scores": given}
+    called = {"curve": curve, "sampler": sampler, "pair": pair, "scores": plan.scores}
     how = {**plan.spent, **edition, **_own_randomness(made), **_replay(plan, called), **trial.ended}
-
-    def measure(ended: Trial) -> Power:
-        if not power:
-            return unmeasured("power=False was given")
-        if made.sparing:
-            return unmeasured(spared(ended, claimed, delta, alpha, seed))
-        left = [stream.score for stream in (ended.in_values if ended.refuted else ended.streams)]
-        return measured(
-            partial(_planting, made, pair, layout, left, points, ended.samples, alpha, seed, executor),
-            curve,
-            points,
-            seed,
-        )
-
-    asked = None if known_ratio and power else measure
+    measure = partial(_power, made, pair, curve, plan, layout, points, executor)
+    asked = None if plan.known_ratio and plan.power else measure
     confirmed = cache(partial(_confirmed, made, pair, seed, layout, record, rows.largest))
     if trial.refuted:  # before the power is measured, which may take all of the time left
         confirmed()
@@ -96,6 +68,35 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
         found = replace(found, shortened=short, shown=shown(made, pair, curve, found, seed))
     check_unchanged(pair)
     return found
+
+
+def _scored(layout: Layout, plan: AuditPlan) -> tuple[Layout, Sequence[Score], dict[str, int]]:
+    """Return the layout under the chosen scores, the scores, and the note in a witness on the edition of the scores."""
+    first, rich = (replace(layout, rich=rich) for rich in (False, plan.edition > 1))
+    scores = rich.chosen(plan.scores)
+    edition = {"edition": plan.edition} if len(scores) > len(first.chosen(plan.scores)) else {}
+    return rich.under(scores), scores, edition
+
+
+def _power(
+    made: Mechanism,
+    pair: Neighbours,
+    curve: PrivacyCurve,
+    plan: AuditPlan,
+    layout: Layout,
+    points: tuple[CurvePoint, ...],
+    executor: Executor | None,
+    ended: Trial,
+) -> Power:
+    """Return the power of an audit that has ended, or the reason why it is not measured."""
+    alpha, seed = plan.alpha, plan.seed
+    if not plan.power:
+        return unmeasured("power=False was given")
+    if made.sparing:
+        return unmeasured(spared(ended, curve.epsilon(plan.stated).upper, plan.stated, alpha, seed))
+    left = [stream.score for stream in (ended.in_values if ended.refuted else ended.streams)]
+    planted = partial(_planting, made, pair, layout, left, points, ended.samples, alpha, seed, executor)
+    return measured(planted, curve, points, seed)
 
 
 def _confirmed(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours
@@ -74,10 +74,22 @@ class Varied:
 
 
 def claimed_for(curve: Claimed, values: Mapping[str, Any]) -> PrivacyCurve:
-    """Return the claimed guarantee for one setting of the parameters."""
+    """Return the claimed guarantee for one setting of the parameters.
+
+    Raises:
+        ValueError: ``curve`` is neither a guarantee nor a function that returns one for the parameters.
+    """
     given: Any = curve
-    found: PrivacyCurve = given if hasattr(given, "delta") else given(**values)
-    return found
+    if hasattr(given, "delta"):
+        return cast(PrivacyCurve, given)
+    rule = f"guarantee ({given!r:.60}) must be a guarantee, or a function of {', '.join(values)} that returns one"
+    try:
+        found = given(**values)
+    except Exception as wrong:  # whatever the user's function does
+        raise ValueError(f"{rule}. For {values!r} it raised {type(wrong).__name__}: {wrong}") from wrong
+    if not hasattr(found, "delta"):
+        raise ValueError(f"{rule}. For {values!r} it returned {found!r:.60}. Return dpproof.PureDP(epsilon).")
+    return cast(PrivacyCurve, found)
 
 
 def audit_varied(curve: Claimed, sampler: Auditable, varied: Varied, plan: AuditPlan, run: Run) -> Evidence:
@@ -98,12 +110,13 @@ def audit_varied(curve: Claimed, sampler: Auditable, varied: Varied, plan: Audit
         MechanismError: the function fails; the message names the parameters.
         ValueError: as for `dpproof.audit`, or if the budget is too small for so many settings.
     """
-    settings = list(varied.settings())
-    if plan.drawn < FEWEST * len(settings):
+    count = math.prod(3 if isinstance(one, Between) else len(one) for one in varied.vary.values())
+    if plan.drawn < FEWEST * count:
         raise ValueError(
-            f"budget ({plan.drawn}) must be at least {FEWEST} samples for each of the {len(settings)} settings of the"
-            f" parameters. Use a budget of {FEWEST * len(settings)}, or fewer values."
+            f"budget ({plan.drawn}) must be at least {FEWEST} samples for each of the {count} settings of the"
+            f" parameters. Use a budget of {FEWEST * count}, or fewer values."
         )
+    settings = list(varied.settings())
     called: dict[str, object] = {"curve": curve, "sampler": sampler, "varied": varied, "scores": plan.scores}
     called |= {"power": plan.power, "known_ratio": plan.known_ratio}
     how = called_with("audit_varied", plan.replay, called)

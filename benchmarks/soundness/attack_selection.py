@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, pairwise, product
 
-import mpmath  # type: ignore[import-untyped]
+import mpmath
 import numpy as np
 from scipy.optimize import linprog
 from scipy.special import log_ndtr, ndtr

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.deployments.carried import carried
-from dpproof.deployments.methods import Ends, Reading, Recomputed, digit, recompute
+from dpproof.deployments.methods import Ends, Reading, Recomputed, close, digit, recompute
 from dpproof.deployments.records import Deployment
 
 
@@ -33,7 +33,7 @@ class Word(enum.Enum):
     INCONSISTENT = "inconsistent"
     """The published number is below every bound that follows from the other published numbers."""
     UNDERSPECIFIED = "underspecified"
-    """The source states too little. The missing facts are listed."""
+    """The source states too little, or the certified bounds are too wide. What is missing is listed."""
 
 
 KINDS = {
@@ -107,6 +107,11 @@ def compare(row: Deployment) -> Comparison:
         return Comparison(row, Word.CONDITIONAL, found, reading, f" (on {reading.assumes})")
     if printed >= found.best[1]:
         return Comparison(row, Word.LOOSE, found, reading, f" by {_short(printed - found.best[1])}")
+    if printed >= found.best[0]:
+        told = (
+            f" (whether it is at most {row.published[row.quantity]}: the certified bounds do not decide it)"
+        )
+        return Comparison(row, Word.UNDERSPECIFIED, found, reading, told)
     below = f" ({_short(found.best[0] - printed)} below what the stated parameters give)"
     return Comparison(row, Word.INCONSISTENT, found, reading, below)
 
@@ -121,8 +126,8 @@ def _reproduced(row: Deployment, found: Recomputed, reading: Reading) -> Compari
     guessed = "delta being 1e-5" if found.notes and "delta" in row.missing else ""
     if row.condition or guessed:
         return Comparison(row, Word.CONDITIONAL, found, reading, f" (on {row.condition or guessed})")
-    gap = reading.ends[1] - exact(row.published[row.quantity])
-    if gap > 0:
+    gap = reading.ends[0] - exact(row.published[row.quantity])
+    if gap > 0:  # bounds that enclose the printed number do not show that it was rounded
         return Comparison(row, Word.ROUNDED_DOWN, found, reading, f" by {_short(gap)}")
     return Comparison(row, Word.REPRODUCED, found, reading)
 
@@ -182,7 +187,7 @@ def _range(ends: Ends) -> str:
     ('2.64', '0.33333 to 0.66667')
     """
     low, high = _decimal(ends[0], up=False), _decimal(ends[1], up=True)
-    return high if ends[1] - ends[0] <= ends[1] / 10**5 else f"{low} to {high}"
+    return high if close(ends) else f"{low} to {high}"
 
 
 def _decimal(value: Fraction, up: bool) -> str:

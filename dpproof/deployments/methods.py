@@ -9,6 +9,7 @@ mechanism of dpproof, with its parameters).
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ from typing import Any
 from dpproof.accountant.asking import account
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE, MIRONOV, Conversion
-from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP
+from dpproof.accountant.guarantees.notions import ZCDP, BoundedLoss, GaussianDP
+from dpproof.accountant.guarantees.profile import ends_of
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.accountant.noise.dp_sgd import account as dp_sgd
 from dpproof.accountant.numbers.bounds import Bound
@@ -89,6 +91,11 @@ def digit(text: str) -> Fraction:
     power = Decimal(text).as_tuple().exponent
     assert isinstance(power, int)
     return Fraction(10) ** power
+
+
+def close(ends: Ends) -> bool:
+    """Whether a lower and an upper bound agree to five digits, so that they stand for one number."""
+    return ends[1] - ends[0] <= ends[1] / 10**5
 
 
 def _ends(found: Bound) -> Ends:
@@ -229,13 +236,18 @@ def _account(row: Deployment, asked: Mapping[str, Any]) -> Recomputed:
     """Recompute epsilon of a mechanism of dpproof from its name and its parameters, under the row's relation."""
     name = str(asked["mechanism"])
     given = {key: value for key, value in asked.items() if key not in {"by", "mechanism"}}
+    delta = row.published.get("delta", "0")
     try:
         found = account(name, adjacency=row.relation or None, **given).guarantee
-        best = _ends(found.epsilon(row.published.get("delta", "0")))
-    except (TypeError, ValueError) as error:
+        bound = found.epsilon(delta)
+        if math.isinf(bound.upper):
+            return Recomputed("none", None, notes=(f"no finite epsilon is certified at delta {delta}",))
+        pure = found.most if isinstance(found, BoundedLoss) and exact(delta) == 0 else bound
+        best = ends_of(pure, "epsilon")
+    except (ArithmeticError, MemoryError, TypeError, ValueError) as error:
         return Recomputed("none", None, notes=(str(error),))
-    told = ", ".join(f"{key} {value}" for key, value in given.items())
-    return Recomputed("mechanism", best, [Reading(f"{name}, {told}" if told else name, best)])
+    told = ", ".join([name, *(f"{key} {value}" for key, value in given.items())])
+    return Recomputed("mechanism", best, [Reading(told, best if close(best) else (best[1],) * 2)])
 
 
 def _training(row: Deployment, asked: Mapping[str, Any]) -> Recomputed:

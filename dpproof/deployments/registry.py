@@ -130,6 +130,12 @@ def _new(name: str, record: Mapping[str, Any], numbers: dict[str, str]) -> Deplo
     basic, loss = deployment["basic"], deployment.get("privacy_loss", {})
     relation, stated = _drafted(deployment)
     convertible = numbers.keys() >= {"rho", "epsilon", "delta"}
+    needed = {
+        "the neighbouring relation": relation,
+        "the parameters of the mechanism": stated,
+        "epsilon": "epsilon" in numbers,
+    }
+    missing = tuple(name for name, held in needed.items() if not held)
     return Deployment(
         name,
         basic["name"],
@@ -141,8 +147,8 @@ def _new(name: str, record: Mapping[str, Any], numbers: dict[str, str]) -> Deplo
         relation=relation,
         trust=_TRUST.get(deployment.get("deployment_model", {}).get("model_name", ""), "central"),
         record=name,
-        missing=() if stated else ("the neighbouring relation", "the parameters of the mechanism"),
-        recompute={"by": "rho"} if convertible else stated if "epsilon" in numbers else {},
+        missing=missing,
+        recompute={"by": "rho"} if convertible else {} if missing else stated,
     )
 
 
@@ -151,14 +157,19 @@ _RELATION, _MECHANISM = "Neighbouring relation: {}.", "{}. Parameters: {}."
 
 
 def _drafted(deployment: Mapping[str, Any]) -> tuple[str, Mapping[str, str]]:
-    """Return the relation and the recomputation that a draft of `record_of` states, or nothing of another record."""
+    """Return the relation and the recomputation that a draft of `record_of` states. Each is empty if it states none."""
     loss, code = deployment.get("privacy_loss", {}), deployment.get("implementation", {})
-    relation = _between(_RELATION, loss.get("privacy_unit_details"))
-    found = _between(_MECHANISM, code.get("mechanisms"))
-    pairs = [part.partition(" ") for part in found[1].split(", ")] if found and found[1] != "none" else []
-    if not relation or not found or relation[0] not in {one.value for one in Adjacency}:
-        return "", {}
-    return relation[0], {"by": "account", "mechanism": found[0], **{name: value for name, _, value in pairs}}
+    (relation,) = _between(_RELATION, loss.get("privacy_unit_details")) or ("",)
+    mechanism, given = _between(_MECHANISM, code.get("mechanisms")) or ("", "none")
+    pairs = [] if given == "none" else [part.partition(" ")[::2] for part in given.split(", ")]
+    found = {"by": "account", "mechanism": mechanism, **dict(pairs)}
+    clear = len(found) == len(pairs) + 2 and not _NO_PARAMETERS & found.keys()
+    known = relation in {one.value for one in Adjacency}
+    return relation if known else "", found if mechanism and clear else {}
+
+
+_NO_PARAMETERS = {"adjacency", "unit", "parallel"}
+"""Names that are arguments of `dpproof.account`, but no parameters of a mechanism."""
 
 
 def _between(sentence: str, text: object) -> tuple[str, ...]:
@@ -224,7 +235,7 @@ def _record(claim: Claim, certified: str) -> Mapping[str, Any]:
         next(iter(claim.promise)), "Approximate DP" if claim.promise.get("delta") else "Pure DP"
     )
     trained = claim.mechanism == "dp-sgd"
-    given = ", ".join(f"{name} {value}" for name, value in claim.parameters.items())
+    given = ", ".join(f"{name} {_parameter(value)}" for name, value in claim.parameters.items())
     return {
         "url_slug": slug_of(claim.name, curators, today[:4]),
         "status": "Draft",
@@ -263,6 +274,11 @@ def _record(claim: Claim, certified: str) -> Mapping[str, Any]:
             },
         },
     }
+
+
+def _parameter(value: object) -> str:
+    """Return a parameter as the command line reads it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _today() -> str:

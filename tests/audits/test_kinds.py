@@ -221,6 +221,7 @@ def test_what_makes_no_neighbours_is_refused_in_words(data, asked, rule):
         (lambda: Between(1, 1), "low must be below high"),
         (lambda: Between("a", 1), "must be numbers"),
         (lambda: Between(math.nan, 1.0), "low must be below high"),
+        (lambda: Between(0.0, 1.0, also=None), "must be a list of further allowed values"),
         (lambda: Schema({"a": []}), "list of the allowed values"),
         (lambda: Schema({"a": 3}), "list of the allowed values"),
         (lambda: Schema({}), "at least one column"),

@@ -270,6 +270,48 @@ def test_a_draft_is_recomputed_from_the_parameters_that_it_states(tmp_path, para
     assert compare(row).verdict.startswith(verdict)
 
 
+@rows(
+    ("mechanism", "parameters", "promise", "verdict"),
+    (
+        ("laplace", {"scale": 10, "sensitivity": 1}, {"epsilon": 0.1}, "reproduced"),
+        (
+            "exponential",
+            {"scale": 5.0, "sensitivity": 1.0, "monotone": False},
+            {"epsilon": 0.4},
+            "reproduced",
+        ),
+        (
+            "gaussian",
+            {"sigma": 1.0, "sensitivity": 1.0},
+            {"epsilon": 5.0},
+            "underspecified (no finite epsilon is",
+        ),
+        ("gaussian", {"sigma": 1.0, "sensitivity": 1.0}, {"mu": 1.0}, "underspecified (epsilon)"),
+        (
+            "shuffled-sgd",
+            {"noise_multiplier": 1.0, "steps": 10},
+            {"epsilon": 2.0, "delta": 1e-3},
+            "underspecified (whether it is at most 2.0: the certified bounds",
+        ),
+        ("laplace", {"by": "training"}, {"epsilon": 1.0}, "underspecified (the parameters of the mechanism)"),
+        (
+            "laplace",
+            {"scale": "2, scale 1"},
+            {"epsilon": 1.0},
+            "underspecified (the parameters of the mechanism)",
+        ),
+        ("laplace", {"parallel": "no"}, {"epsilon": 1.0}, "underspecified (the parameters of the mechanism)"),
+    ),
+)
+def test_odd_drafts_get_the_word_that_their_bounds_support(tmp_path, mechanism, parameters, promise, verdict):
+    pytest.importorskip("yaml")
+    (tmp_path / "odd.yaml").write_text(
+        record_of(Claim("Odd", mechanism, parameters, Adjacency.ADD_REMOVE, promise))
+    )
+    ((row,), _) = read_registry(tmp_path, bundled())
+    assert compare(row).verdict.startswith(verdict)
+
+
 @rows(("value", "text"), (("12345.67", "12345.7"), ("123456", "123456"), ("1234567.25", "1234567.3")))
 def test_a_large_number_keeps_its_magnitude(value, text):
     assert _decimal(Fraction(value), up=True) == text

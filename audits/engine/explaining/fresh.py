@@ -17,7 +17,7 @@ from dpproof.audits.time_budget import OutOfTimeError
 MOST, FEWEST = 2000, 500
 """The number of fresh outputs on each input is a quarter of the samples, at most `MOST` and at least `FEWEST`."""
 SPARED = 5
-"""For a slow mechanism, the number of fresh outputs on each input is this multiple of those of a check."""
+"""A slow mechanism gets fewer fresh outputs on each input: this number for each output in a call of a check."""
 
 
 def shown(made: Mechanism, pair: Neighbours, curve: PrivacyCurve, found: Evidence, seed: int) -> Shown | None:

@@ -80,7 +80,10 @@ class TailCounts:
         self._fresh_size = 0
 
     def _speak(self, flips: NDArray[np.bool_], own: NDArray[np.bool_]) -> None:
-        """Set the directions of the sides and of single tails, after settling the bets in the earlier directions."""
+        """Set the label that each side and each single tail indicates.
+
+        The samples so far are first counted as won or lost with the earlier labels.
+        """
         if not (np.array_equal(flips, self._flips) and np.array_equal(own, self._own)):
             self._counts = self.counts
             self._begin()

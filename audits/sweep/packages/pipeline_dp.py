@@ -140,6 +140,7 @@ def _metric(name: str) -> Any:
 def _score(scores: Sequence[float]) -> Any:
     from pipeline_dp import dp_computations
 
+    # mypy knows no types of the package, so that it takes the base class for Any
     class Score(dp_computations.ExponentialMechanism.ScoringFunction):  # type: ignore[misc]
         global_sensitivity = 1.0
         is_monotonic = False
