@@ -19,6 +19,7 @@ from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.data.schema import Allowed
 from dpproof.audits.engine.conclusion import check_request, unfinished
+from dpproof.audits.engine.sampling.alone import timed
 from dpproof.audits.engine.sampling.callables import Auditable, as_mechanism_with
 from dpproof.audits.engine.sampling.progress import counting, on_screen
 from dpproof.audits.engine.scores.protocol import Score
@@ -27,6 +28,7 @@ from dpproof.audits.plan import FURTHER, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import Audited
 from dpproof.audits.targets.call import Call, Inputs
+from dpproof.audits.targets.named import TIMED
 from dpproof.audits.time_budget import OutOfTimeError
 
 
@@ -66,6 +68,7 @@ def audit(
     known_ratio: bool = False,
     seconds: float | None = None,
     executor: Executor | None = None,
+    timing: bool = False,
 ) -> Evidence:
     """Audit a function: run it on neighbouring inputs and look for a violation of its privacy claim.
 
@@ -109,6 +112,8 @@ def audit(
             slow and there is a time budget, it makes several calls at the same time.
         seconds: the time budget. The audit measures the speed of the function first, and draws as many samples as fit.
             If nothing is refuted in this time, the answer is *inconclusive*.
+        timing: counts the running time of each call as a part of its output, for a claim against somebody who can
+            measure this time. The function is called once for each output. Unless given, the time is not audited.
 
     Raises:
         InvalidNeighboursError: the two inputs of the pair are not neighbours.
@@ -137,16 +142,21 @@ def audit(
     claimed = {"epsilon": epsilon, "guarantee": guarantee, "adjacency": adjacency}
     if hasattr(what, "audit"):
         given = {"data": None if data is MISSING else data, "pair": pair, "bounds": bounds, "vary": vary}
-        _refuse({**claimed, **given, **told}, "for a target, which already defines it")
+        _refuse(
+            {**claimed, **given, **told, "timing": timing or None}, "for a target, which already defines it"
+        )
         with plan.timed(), on_screen():
             return cast(Audited, what).audit(plan)
+    if timing and vary is not None:
+        raise ValueError(TIMED)
     curve = _claimed(epsilon, delta, guarantee, varied=vary is not None)
     inputs = _inputs(data, pair, adjacency, bounds)
     plan = replace(
         plan, claim=_name(what) if claim is None else claim, further=FURTHER if sharpen is None else 0.0
     )
     if vary is None:
-        called = Call(curve, as_mechanism_with(what, told), inputs)
+        made = as_mechanism_with(what, told)
+        called = Call(curve, timed(made) if timing else made, inputs)
     else:
         called = Call(curve, what, Varied(cast(Pairs, inputs), vary, told))
     return replace(_found(called, plan), arithmetic=arithmetic)

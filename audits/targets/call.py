@@ -20,7 +20,8 @@ from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.checks.kept_state import STATE, unless_alike
 from dpproof.audits.engine.extreme_pairs import audit_extremes
 from dpproof.audits.engine.runner import audit_pair
-from dpproof.audits.engine.sampling.callables import Auditable
+from dpproof.audits.engine.sampling.alone import TOGETHER, apart
+from dpproof.audits.engine.sampling.callables import Auditable, OwnSeedError, as_mechanism
 from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.engine.varied import Claimed, Varied, audit_varied
 from dpproof.audits.engine.worst_pair import EachOf, WorstOf, audit_each, audit_worst
@@ -124,8 +125,18 @@ class Call:
 
     def audit(self, plan: AuditPlan) -> Evidence:
         """Run the audit, and return the evidence. The plan gives the name of the claim."""
-        found = _run(self.inputs, self.curve, self.sampler, plan)
+        try:
+            found = _run(self.inputs, self.curve, self.sampler, plan)
+        except OwnSeedError:
+            found = self._one_by_one(plan)
         return found if found.verdict.violated else replace(found, not_covered=(STATE, *found.not_covered))
+
+    def _one_by_one(self, plan: AuditPlan) -> Evidence:
+        """Run the audit with one call for each output, so that every output shows what its seed depends on."""
+        if isinstance(self.inputs, Varied):
+            raise OwnSeedError
+        found = _run(self.inputs, self.curve, apart(as_mechanism(self.sampler)), plan)
+        return replace(found, not_covered=(TOGETHER, *found.not_covered))
 
     @classmethod
     def read(cls, how: Told) -> Call:

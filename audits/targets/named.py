@@ -17,6 +17,7 @@ from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.errors import LoadError
+from dpproof.audits.engine.sampling.alone import timed
 from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, mechanism
 from dpproof.audits.engine.sampling.commands import TIMEOUT, command
 from dpproof.audits.engine.varied import Pairs, Varied
@@ -28,12 +29,12 @@ from dpproof.audits.targets.call import Call
 
 KIND = "named"
 
-OPTIONS = ("failures", "nan", "seeded", "timeout")
+OPTIONS = ("failures", "nan", "seeded", "timeout", "timing")
 """The options that concern the mechanism."""
 AUDITED = ("scores", "arithmetic", "bounds", "vary")
 """The options that concern the audit."""
 
-
+TIMED = "timing must be left out if the parameters vary. Audit one setting of the parameters."
 FORM = "must have the form package.module:name. To use a file of data, write a function that loads it, and name it."
 
 
@@ -76,7 +77,8 @@ class Named:
             ``neighbours``. The audit makes pairs of neighbouring inputs from the data.
         options: ``failures``, ``nan``, ``seeded`` and ``bounds`` as for `dpproof.audit`; ``timeout`` for a command;
             ``scores``, a list of names from `audits.engine.scores.names`; ``vary``, lists of values of the function's
-            parameters; ``arithmetic``, as in `dpproof.accountant.claims.claim.Claim`.
+            parameters; ``timing``, True to count the running time as a part of the output; ``arithmetic``, as in
+            `dpproof.accountant.claims.claim.Claim`.
     """
 
     fields: ClassVar[Mapping[str, type]] = {
@@ -117,6 +119,8 @@ class Named:
             return Call(curve, _made(self.target, told), inputs)
         if not isinstance(self.target, str):
             raise ValueError(f"vary ({vary!r:.60}) must be left out for a command")
+        if told.get("timing"):
+            raise ValueError(TIMED)
         return Call(curve, load(self.target), Varied(inputs, vary, told))
 
     def _again(self) -> dict[str, object]:
@@ -158,7 +162,13 @@ def _argv(value: object) -> str | list[str]:
     return cast(str | list[str], value)
 
 
-def _made(target: str | Sequence[str], options: Mapping[str, Any]) -> Mechanism:
+def _made(target: str | Sequence[str], given: Mapping[str, Any]) -> Mechanism:
+    options = {name: value for name, value in given.items() if name != "timing"}
+    made = _untimed(target, options)
+    return timed(made) if given.get("timing") else made
+
+
+def _untimed(target: str | Sequence[str], options: Mapping[str, Any]) -> Mechanism:
     unknown = sorted(options.keys() - set(OPTIONS))
     if unknown:
         raise ValueError(f"option ({unknown[0]!r}) must be one of: {', '.join((*OPTIONS, *AUDITED))}")

@@ -71,6 +71,7 @@ class AuditOptions(TypedDict, total=False):
     failures: str
     bounds: Sequence[float]
     vary: Mapping[str, Sequence[object]]
+    timing: bool
     executor: Executor | None
 
 

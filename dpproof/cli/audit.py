@@ -77,6 +77,7 @@ VARY = (
     "Values of a parameter that the function takes as a keyword, such as bins=2,8, or a range such as clip=0.5..4;"
     " may be given several times. Every combination is audited."
 )
+TIMING = "count the running time of each call as a part of its output; for a callable or a command"
 REAL = "real: what only floating-point bits refute ends with 0; for a callable"
 SECONDS = "time for all audits, instead of that of a claim file; a slow function gets as many samples as fit into it"
 WORKERS = "processes to share the work; unless given one for each core for the corpus, otherwise this one"
@@ -108,6 +109,7 @@ WORKERS = "processes to share the work; unless given one for each core for the c
 @click.option("--failures", help=FAILURES, metavar="error|token")
 @click.option("--bounds", type=float, nargs=2, help=BOUNDS, metavar="LOW HIGH")
 @click.option("--vary", multiple=True, help=VARY, metavar="NAME=VALUE[,VALUE]")
+@click.option("--timing", is_flag=True, help=TIMING)
 @click.option("--arithmetic", help=REAL, metavar="|".join(ARITHMETIC))
 @JSON
 @click.pass_context
@@ -138,6 +140,7 @@ def audit(
     failures: str | None,
     bounds: tuple[float, float] | None,
     vary: tuple[str, ...],
+    timing: bool,
     arithmetic: str | None,
     json: bool,
 ) -> None:
@@ -148,7 +151,7 @@ def audit(
     check_folder("witnesses", witnesses)
     options = _options(alpha, seed, budget, sharpen, view)
     promise = Promise(epsilon, delta, adjacency, neighbours, arithmetic, data)
-    told = told_of(scores, seeded, failures, bounds, vary)
+    told = told_of(scores, seeded, failures, bounds, vary, timing)
     if bracket:
         _bracket(context, promise, told, options)
     refuse({"workers": None if cluster is None else workers}, [], "with --cluster")

@@ -128,6 +128,7 @@ def told_of(
     failures: str | None,
     bounds: tuple[float, float] | None,
     vary: Sequence[str] = (),
+    timing: bool = False,
 ) -> AuditOptions:
     """Return the checked command-line options for audits of callables and commands."""
     told: AuditOptions = {}
@@ -146,6 +147,8 @@ def told_of(
         told["bounds"] = list(bounds)
     if vary:
         told["vary"] = dict(map(_values_of, vary))
+    if timing:
+        told["timing"] = True
     return told
 
 

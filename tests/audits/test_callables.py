@@ -12,18 +12,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
+from dpproof.audits import front
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.trial import VERDICT, run_trial
 from dpproof.audits.engine.checks.probing import check_randomness
 from dpproof.audits.engine.power.measured import unmeasured
+from dpproof.audits.engine.sampling.alone import TOGETHER
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import Mechanism, MechanismError, as_mechanism, each, mechanism
 from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.call import audit
 from tests.rows import rows, tiered
 
 BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
+TOLD = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1")
+"""The same inputs without a function of a test, so that a witness can store them."""
 CLAIM = PureDP(1.0)
 CHANCE = 1 / (1 + math.exp(-1.0))
 """Of the truth in a randomised response that is exactly 1-DP."""
@@ -200,7 +205,6 @@ class Tiring:
 
 
 BAD = {
-    "its own seed": (lambda: rows_of_its_own_seed, "ignores its generator"),
     "sorted": (lambda: sorted_rows, "depend on each other"),
     "walk": (lambda: walking, "depend on each other"),
     "counts by 2": (lambda: Counting(2), "different outputs for equal generators|depend on each other"),
@@ -305,8 +309,48 @@ def test_randomness_of_its_own_is_allowed_where_it_is_declared():
     found = audited(declared)
     assert found.verdict is not Finding.VIOLATION
     assert found.replay["seeded"] is False
-    with pytest.raises(MechanismError, match="ignores its generator"):
-        audited(mechanism(rows_of_its_own_seed, seeded=False))
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+def test_rows_of_a_seed_of_its_own_are_audited_one_by_one(seeded):
+    """Every call on an input gives the same row, so the rows tell the inputs apart. It was refused."""
+    given = mechanism(rows_of_its_own_seed, seeded=seeded)
+    found = audit("claim", CLAIM, given, TOLD, seed=0, budget=1500)
+    assert found.verdict is Finding.VIOLATION
+    assert TOGETHER in found.not_covered
+    assert replay(found).verdict is Finding.VIOLATION
+
+
+def test_a_seed_of_its_own_that_reveals_nothing_is_no_violation():
+    found = audited(lambda value, n, rng: rows_of_its_own_seed(0, n, rng))
+    assert found.verdict is Finding.INCONCLUSIVE
+
+
+def count_up_to(value, rng):
+    """Return a noisy bit after some work, which depends on the input."""
+    sum(range(int(20_000 * value)))
+    return respond(value, rng)
+
+
+def test_a_running_time_that_depends_on_the_input_is_found_only_if_it_is_audited():
+    """Alpha 1e-6, so that it is no false alarm; at most 1,500 calls."""
+    asked = {"pair": TOLD, "guarantee": CLAIM, "budget": 1500, "alpha": 1e-6, "power": False}
+    assert not front.audit(count_up_to, **asked).verdict.violated
+    found = front.audit(count_up_to, **asked, timing=True)
+    assert found.verdict is Finding.VIOLATION
+    assert "'seconds'" in str(found)
+    assert replay(found).verdict is Finding.VIOLATION
+
+
+def test_a_running_time_that_does_not_depend_on_the_input_is_no_violation():
+    """Alpha 1e-6; both inputs do the same work."""
+    asked = {"pair": BITS, "guarantee": CLAIM, "budget": 1500, "alpha": 1e-6, "timing": True}
+    assert not front.audit(respond, **asked).verdict.violated
+
+
+def test_timing_of_varied_parameters_is_refused():
+    with pytest.raises(ValueError, match="timing must be left out"):
+        front.audit(count_up_to, data=[0, 1], adjacency="replace", epsilon=1, vary={"x": [1]}, timing=True)
 
 
 # Whatever a mechanism that reveals nothing does besides, it is not called a violation

@@ -30,6 +30,7 @@ from dpproof.audits.engine.sampling.callables import (
     Auditable,
     Mechanism,
     MechanismError,
+    OwnSeedError,
     as_mechanism,
     generator,
     outputs,
@@ -200,11 +201,7 @@ def _varies(made: Mechanism, pair: Neighbours, label: int, seed: int) -> bool:
     first = joined([both[0][:1]] * len(both[0]))
     if same(both[0], first):
         return False
-    raise MechanismError(
-        "mechanism ignores its generator. Different generators give identical outputs, which vary within a"
-        " call. Draw every output from the generator. If the mechanism seeds a generator of its own, audit"
-        " lambda data, rng: f(data, 1, rng)[0] instead. Then each output shows what the seed depends on."
-    )
+    raise OwnSeedError
 
 
 def _check_independence(made: Mechanism, pair: Neighbours, label: int, seed: int, layout: Layout) -> None:

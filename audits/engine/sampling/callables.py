@@ -163,6 +163,21 @@ class MechanismError(ValueError):
     """Raised when a mechanism cannot be audited: it fails, returns NaN, or its outputs are not independent."""
 
 
+class OwnSeedError(MechanismError):
+    """Raised when the outputs of a call vary, but are the same for all generators that are passed in."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "mechanism ignores its generator. Different generators give identical outputs, which vary within a"
+            " call. Draw every output from the generator. If the mechanism seeds a generator of its own, audit"
+            " lambda data, rng: f(data, 1, rng)[0] instead. Then each output shows what the seed depends on."
+        )
+
+    def __reduce__(self) -> tuple[type[OwnSeedError], tuple[()]]:
+        """Return the data for pickling, so that worker processes can raise this exception."""
+        return OwnSeedError, ()
+
+
 class ChangedInputError(MechanismError):
     """Raised when a mechanism changes its input in place, so that later calls get another input."""
 

@@ -12,15 +12,15 @@ from __future__ import annotations
 import math
 import time
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.sampling.alone import Apart
 from dpproof.audits.engine.sampling.callables import PROBES, Each, Mechanism, generator, outputs
 from dpproof.audits.plan import AuditPlan
-from dpproof.audits.time_budget import OutOfTimeError, check_time, during, time_left
+from dpproof.audits.time_budget import OutOfTimeError, during, time_left
 
 ENOUGH = 20_000
 """An audit is sparing if its time allows fewer outputs than this, which is about what the usual checks draw."""
@@ -86,45 +86,6 @@ def _timed(made: Mechanism, pair: Neighbours, label: int, n: int, rng: np.random
     begun = time.monotonic()
     outputs(made, pair, label, n, rng)
     return max(time.monotonic() - begun, 1e-9)
-
-
-@dataclass(frozen=True)
-class Apart:
-    """A function ``(data, n, rng)`` that calls a mechanism once for each output, with a generator for each call.
-
-    Attributes:
-        function: the mechanism.
-        executor: makes several calls at the same time, if given; it does not change the outputs.
-    """
-
-    function: Mechanism
-    executor: Executor | None = field(default=None, compare=False, repr=False)
-
-    def __call__(self, data: object, n: int, rng: np.random.Generator) -> list[Any]:
-        """Return ``n`` outputs.
-
-        Raises:
-            OutOfTimeError: the time budget is spent before all calls have returned.
-        """
-        rngs = rng.spawn(n)
-        if self.executor is None:
-            return [_output(self.function, data, one) for one in rngs]
-        waiting = [self.executor.submit(_output, self.function, data, one) for one in rngs]
-        try:
-            left = (None if math.isinf(time_left()) else max(time_left(), 0.0) for _ in waiting)
-            return [one.result(seconds) for one, seconds in zip(waiting, left, strict=True)]
-        except TimeoutError as late:
-            check_time()
-            raise late
-        finally:
-            for one in waiting:
-                one.cancel()
-
-
-def _output(made: Mechanism, data: object, rng: np.random.Generator) -> Any:
-    check_time()
-    (output,) = made(data, 1, rng)
-    return output
 
 
 def _sparing(made: Mechanism, few: int, executor: Executor | None) -> Mechanism:

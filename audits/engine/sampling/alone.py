@@ -1,0 +1,101 @@
+"""Mechanisms that are called once for each output, with a generator for each call.
+
+Outputs of one call cannot depend on each other then. This serves slow functions, functions that seed a generator of
+their own, and audits of the running time.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpproof.audits.engine.sampling.callables import Mechanism
+from dpproof.audits.time_budget import check_time, time_left
+
+TOGETHER = (
+    "several outputs of one call (the function has a seed of its own, and was called once for each output)"
+)
+FEW = 16
+"""The number of outputs of a call of the checks, if the running time is audited."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A function ``(data, n, rng)`` that calls a mechanism once for each output, with a generator for each call.
+
+    Attributes:
+        function: the mechanism.
+        executor: makes several calls at the same time, if given; it does not change the outputs.
+    """
+
+    function: Mechanism
+    executor: Executor | None = field(default=None, compare=False, repr=False)
+
+    def __call__(self, data: object, n: int, rng: np.random.Generator) -> list[Any]:
+        """Return ``n`` outputs.
+
+        Raises:
+            OutOfTimeError: the time budget is spent before all calls have returned.
+        """
+        rngs = rng.spawn(n)
+        if self.executor is None:
+            return [_output(self.function, data, one) for one in rngs]
+        waiting = [self.executor.submit(_output, self.function, data, one) for one in rngs]
+        try:
+            left = (None if math.isinf(time_left()) else max(time_left(), 0.0) for _ in waiting)
+            return [one.result(seconds) for one, seconds in zip(waiting, left, strict=True)]
+        except TimeoutError as late:
+            check_time()
+            raise late
+        finally:
+            for one in waiting:
+                one.cancel()
+
+
+def _output(made: Mechanism, data: object, rng: np.random.Generator) -> Any:
+    check_time()
+    (output,) = made(data, 1, rng)
+    return output
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A function ``(data, n, rng)`` that calls a mechanism once for each output, and adds the time of the call.
+
+    Attributes:
+        function: the mechanism.
+    """
+
+    function: Mechanism
+
+    def __call__(self, data: object, n: int, rng: np.random.Generator) -> list[dict[str, Any]]:
+        """Return ``n`` outputs with the seconds that their calls took.
+
+        >>> made = Timed(Mechanism(lambda data, n, rng: [data] * n))
+        >>> sorted(made(3, 1, np.random.default_rng(0))[0])
+        ['output', 'seconds']
+        """
+        return [self._one(data, one) for one in rng.spawn(n)]
+
+    def _one(self, data: object, rng: np.random.Generator) -> dict[str, Any]:
+        begun = time.perf_counter()
+        output = _output(self.function, data, rng)
+        return {"output": output, "seconds": time.perf_counter() - begun}
+
+
+def apart(made: Mechanism) -> Mechanism:
+    """Return the mechanism that is called once for each output."""
+    return Mechanism(Apart(made), nan=made.nan, seeded=made.seeded)
+
+
+def timed(made: Mechanism) -> Mechanism:
+    """Return the mechanism whose outputs also contain the seconds that their calls took.
+
+    A time has no seed. The calls take place in the order of the coins, as for every sparing mechanism without a seed.
+    """
+    return Mechanism(Timed(made), nan=made.nan, seeded=False, sparing=FEW)
