@@ -231,6 +231,52 @@ class Ranges:
 
 
 @dataclass(frozen=True)
+class Settings:
+    """The domain of a parameter that gives, for each name, the values that are tried.
+
+    >>> Settings().admits({"bins": [2, 8]}), Settings().admits({"bins": []}), Settings().admits([2, 8])
+    (True, False, False)
+    """
+
+    kind: type = dict
+
+    def admits(self, value: object) -> bool:
+        """Return whether ``value`` is a mapping from names to lists of numbers, texts, and true or false."""
+        return (
+            isinstance(value, Mapping)
+            and bool(value)
+            and all(str(name).isidentifier() and self._are_values(values) for name, values in value.items())
+        )
+
+    @staticmethod
+    def _are_values(values: object) -> bool:
+        kinds = bool | int | float | str
+        return (
+            isinstance(values, list | tuple)
+            and bool(values)
+            and all(isinstance(one, kinds) for one in values)
+        )
+
+    def read(self, text: str) -> dict[str, list[Any]]:
+        """Return the values of ``text``, which has the form NAME=VALUE,VALUE."""
+        name, _, values = text.partition("=")
+        return {name: [typed(value) for value in values.split(",")]}
+
+    def some(self) -> dict[str, list[int]]:
+        """Return one name with two values, as an example."""
+        return {"size": [1, 2]}
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of a mapping from names to lists of values."""
+        values = {"type": "array", "minItems": 1, "items": {"type": ["number", "string", "boolean"]}}
+        names = {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}
+        return {"type": "object", "minProperties": 1, "propertyNames": names, "additionalProperties": values}
+
+    def __str__(self) -> str:
+        return "a table of lists of values, one for each parameter, such as {bins = [2, 8]}"
+
+
+@dataclass(frozen=True)
 class Flag:
     """The domain of a parameter that is true or false: ``--name`` or ``--no-name`` on the command line.
 

@@ -144,8 +144,9 @@ def spared(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) 
     seen = _seen(trial, claimed, delta, alpha, seed)
     least = f"only an epsilon of {seen:.3g} or more" if seen < math.inf else "no violation"
     return (
-        f"the function is slow, and the audit drew {trial.samples} samples. Even if outputs were one number"
-        f" with a known likelihood ratio, so many samples would detect {least} with power 90 %; raise the time budget"
+        f"the function is called once for each output, and the audit drew {trial.samples} samples. Even if outputs"
+        f" were one number with a known likelihood ratio, so many samples would detect {least} with power 90 %; raise"
+        " the budget of samples, or of time"
     )
 
 

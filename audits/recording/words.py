@@ -90,6 +90,7 @@ def sentences(found: Evidence) -> tuple[str, ...]:
 def _told(found: Evidence) -> Iterator[str]:
     if found.verdict.violated:
         yield _bound(found)
+        yield from _setting(found.replay)
         yield from _event(found)
     if found.shown is not None:
         yield from found.shown.sentences
@@ -110,6 +111,14 @@ def _bound(found: Evidence) -> str:
         least = math.floor(found.epsilon_lower * 1000) / 1000
         return f"The claim of epsilon {found.claimed_epsilon:g} is false: epsilon is at least {least:g}{at}, {sure}."
     return f"The claim of epsilon {found.claimed_epsilon:g}{at} is false, {sure}."
+
+
+def _setting(how: Mapping[str, Any]) -> Iterator[str]:
+    """Generate the sentence on the parameters of a violation, if several settings of them were audited."""
+    given = how.get("parameters")
+    if isinstance(given, Mapping) and how.get("settings", 1) > 1:
+        values = ", ".join(f"{name} = {value!r}" for name, value in given.items())
+        yield f"The violation occurs with {values}, which is one of {how['settings']} settings of the parameters."
 
 
 def _event(found: Evidence) -> Iterator[str]:

@@ -277,10 +277,12 @@ def check_ready(claim: Claim) -> None:
     if claim.command is None:
         _refuse_audit_keys(claim, ("timeout",), "for a callable")
         _check_callable(claim.mechanism, "mechanism")
-    elif shutil.which(claim.command[0]) is None:
-        raise ValueError(
-            f"command ({claim.command[0]!r}) must be the path of a program, or the name of one on PATH"
-        )
+    else:
+        _refuse_audit_keys(claim, ("vary",), "for a command")
+        if shutil.which(claim.command[0]) is None:
+            raise ValueError(
+                f"command ({claim.command[0]!r}) must be the path of a program, or the name of one on PATH"
+            )
     if claim.neighbours is not None:
         _check_callable(claim.neighbours, "neighbours")
     if claim.data is not None:

@@ -8,7 +8,16 @@ from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
-from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Ranges, Reals, Values, Words
+from dpproof.accountant.claims.parameters import (
+    Choice,
+    Flag,
+    Integers,
+    Ranges,
+    Reals,
+    Settings,
+    Values,
+    Words,
+)
 from dpproof.accountant.claims.spelling import one_of
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.audits.engine.scores.names import SCORE_NAMES
@@ -29,13 +38,16 @@ AUDIT: Mapping[str, Values] = {
     "timeout": Reals(0, lower_open=True),
     "scores": Words(*SCORE_NAMES),
     "bounds": Ranges(),
+    "timing": Flag(),
+    "vary": Settings(),
 }
 """Options that a claim may set for its audit.
 
 ``budget`` is the largest number of samples, and every audit has it. Audits of callables and commands also have
 ``scores`` (functions of the outputs), ``bounds`` (of the numbers in the data), ``seeded`` (all randomness comes from
-the given seed), ``failures`` and ``nan`` (whether a failure, or NaN, is an error or an output). Audits of commands
-also have ``timeout``, the seconds that one request may take.
+the given seed), ``failures`` and ``nan`` (whether a failure, or NaN, is an error or an output), and ``timing`` (the
+running time is a part of the output). Audits of callables also have ``vary``, lists of values of the callable's
+parameters. Audits of commands also have ``timeout``, the seconds that one request may take.
 """
 
 

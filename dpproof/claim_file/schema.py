@@ -144,7 +144,10 @@ NO_INPUTS: Schema = dict.fromkeys(INPUTS, False)
 
 def _kinds() -> list[Schema]:
     """Return which keys each kind of claim may have, by the rules of `auditing.check_ready`."""
-    in_process = {"propertyNames": {"enum": [name for name in AUDIT if name != "timeout"]}}
+    in_process, outside = (
+        {"propertyNames": {"enum": [name for name in AUDIT if name != other]}}
+        for other in ("timeout", "vary")
+    )
     return [
         _if(
             {"properties": {"mechanism": {"enum": list(CATALOGUE)}}, "required": ["mechanism"]},
@@ -156,7 +159,7 @@ def _kinds() -> list[Schema]:
                 {"parameters": NOTHING, "audit": in_process},
             )
         ),
-        _with_inputs(_if({"required": ["command"]}, {"parameters": NOTHING})),
+        _with_inputs(_if({"required": ["command"]}, {"parameters": NOTHING, "audit": outside})),
         *(
             _if({"required": [kind]}, {"parameters": NOTHING, "audit": NOTHING, **NO_INPUTS})
             for kind in ("event", "training")

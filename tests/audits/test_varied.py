@@ -15,6 +15,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
 from dpproof.answers.audit import audit_claim
 from dpproof.audits.recording.evidence import Finding
+from dpproof.claim_file.entry import claim_from
 from dpproof.cli.audit_jobs import told_of
 from tests.rows import rows
 
@@ -43,6 +44,7 @@ def test_the_answer_names_the_pair_and_the_parameters():
     )
     assert found.verdict is Finding.VIOLATION
     assert found.pair.endswith("(parameters: clip = 4)")
+    assert any("clip = 4, which is one of" in line for line in found.words)
     assert found.replay["parameters"] == {"clip": 4}
     assert found.alpha == 0.01
     assert 1 < found.epsilon_lower < 4
@@ -120,3 +122,17 @@ def test_settings_that_cannot_be_audited_are_refused_in_words(asked, rule):
 def test_a_function_of_parameters_is_no_guarantee_without_parameters():
     with pytest.raises(ValueError, match="needs vary"):
         dpproof.audit(partial(clipped_sum, clip=1), pair=ONE, guarantee=claim)
+
+
+def test_a_claim_file_may_vary_parameters_or_audit_the_running_time():
+    here = f"{__name__}:"
+    entry = {"name": "a", "mechanism": f"{here}clipped_sum", "adjacency": "replace", "epsilon": 1}
+    entry |= {"data": f"{here}SHARES"}
+    claim = claim_from({**entry, "audit": {"vary": {"clip": [1, 4]}, "timing": False}})
+    assert audit_claim(claim, seed=0, alpha=0.01).replay["parameters"] == {"clip": 4}
+    for wrong in ([4], {"clip": []}, {"clip": [[1]]}, {"a b": [1]}):
+        with pytest.raises(ValueError, match="a table of lists of values"):
+            claim_from({**entry, "audit": {"vary": wrong}})
+    both = claim_from({**entry, "audit": {"vary": {"clip": [1]}, "timing": True}})
+    with pytest.raises(ValueError, match="timing must be left out"):
+        audit_claim(both, seed=0, alpha=0.01)

@@ -128,8 +128,8 @@ UNLIKE = (
 )
 
 SHORT = (
-    "the search for shared randomness used fresh calls of {size} rows instead of {wanted}, because the time"
-    " budget allowed no more"
+    "the search for shared randomness used fresh calls of {size} rows instead of {wanted}, because the function is"
+    " called once for each output, or the time budget allowed no more"
 )
 
 Labelled = tuple[NDArray[Any], NDArray[np.int64]]
