@@ -121,7 +121,7 @@ class Named:
             raise ValueError(f"vary ({vary!r:.60}) must be left out for a command")
         if told.get("timing"):
             raise ValueError(TIMED)
-        return Call(curve, load(self.target), Varied(inputs, vary, told))
+        return Call(curve, load(self.target), Varied(inputs, vary, _without_timing(told)))
 
     def _again(self) -> dict[str, object]:
         return {
@@ -163,9 +163,12 @@ def _argv(value: object) -> str | list[str]:
 
 
 def _made(target: str | Sequence[str], given: Mapping[str, Any]) -> Mechanism:
-    options = {name: value for name, value in given.items() if name != "timing"}
-    made = _untimed(target, options)
+    made = _untimed(target, _without_timing(given))
     return timed(made) if given.get("timing") else made
+
+
+def _without_timing(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name != "timing"}
 
 
 def _untimed(target: str | Sequence[str], options: Mapping[str, Any]) -> Mechanism:

@@ -198,6 +198,8 @@ VALUES = {
             "failures": st.sampled_from(["error", "token", "x"]),
             "nan": st.sampled_from(["error", "token", "x", 1]),
             "timeout": NUMBERS,
+            "timing": st.sampled_from([True, 1]),
+            "vary": st.sampled_from([{"a": [1, "x"]}, {"a": []}, {"a b": [1]}, {}, [1]]),
         },
     ),
     **dict.fromkeys(("epsilon", "delta", "rho", "mu"), NUMBERS),
