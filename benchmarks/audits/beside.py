@@ -119,7 +119,7 @@ def largest_mmd(claim: peers.Claim) -> float:
     The squared MMD is 2 E[k(D) - k(D + 1)], where D is the difference of two noises. The expectation is computed by
     numerical integration.
     """
-    step = claim.scale / 1000
+    step = claim.scale / 200
     at = np.arange(-60 * claim.scale, 60 * claim.scale, step)
     size = np.abs(at) / claim.scale
     density = (1 + size) * np.exp(-size) / 4 if claim.mechanism == "laplace" else _gaussian(size)
