@@ -15,7 +15,7 @@ from benchmarks.audits.tables import HEADS, by, peer_lines, table
 
 TITLE = "## Beside other tools"
 Lines = dict[tuple[str, ...], list[str]]
-TOOLS = ("tool", "version", "measured on", "runs of each size")
+TOOLS = ("tool", "version", "last measured on", "runs of each size")
 
 
 def section(rows: Sequence[Row], own: Sequence[Row], alarm_rows: Sequence[Row], old: str) -> list[str]:

@@ -1,25 +1,30 @@
-"""dpproof itself: `dpproof.audit` on a black box, or `dpproof.compare_runs`, which sees the call of numpy."""
+"""dpproof itself: an audit of a black box, or `dpproof.compare_runs`, which sees the call of numpy."""
 
 from tasks import sample, serve
 
 import dpproof
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
+from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.paired.finding import Answer
+from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
 
 
 def black_box(task):
-    """It stops by itself. Floating-point bits alone do not count as a find."""
-    found = dpproof.audit(
+    """It stops at the violation. Floating-point bits alone do not count as a find."""
+    pair = Neighbours(0.0, 1.0, Adjacency.BY_SENSITIVITY, "0 and 1")
+    found = audit(
+        task["claim"],
+        ApproxDP(task["claimed"], task["delta"]) if task["delta"] else PureDP(task["claimed"]),
         lambda label, n, rng: sample(task, label, n, rng),
-        pair=(0.0, 1.0),
-        adjacency="by-sensitivity",
-        epsilon=task["claimed"],
-        delta=task["delta"],
+        pair,
         seed=task["seed"],
+        delta=task["delta"],
         alpha=task["alpha"],
         budget=2 * task["per_side"],
-        power=False,
     )
-    return {"epsilon_lower": None, "refutes": found.verdict.value == "violation", "samples": found.samples}
+    return {"epsilon_lower": None, "refutes": found.verdict is Finding.VIOLATION, "samples": found.samples}
 
 
 def paired(task):
