@@ -97,9 +97,10 @@ GIVEN = """- dpproof gets a function that draws outputs. Its rows on claims of e
   Hoeffding's bound uses the other half. Each order of the inputs has half the failure probability. It rejects the
   claim or does not, and bounds delta.
 - MMD e-process: the sequential test of Gonzalez, Dulce-Rubio, Ramdas and Ribero ([arXiv
-  2509.07055](https://arxiv.org/abs/2509.07055)), with the classes of the authors' notebook. It gets outputs only. The
-  bandwidth of its kernel is the median distance of the first 20 samples of each input. Its threshold is that of their
-  Theorem 3.1, which is smaller than the one in the notebook.
+  2509.07055](https://arxiv.org/abs/2509.07055)), with the classes of the authors' notebook. It gets outputs only.
+  The bandwidth of its kernel is the median distance of the first 20 samples of each input. We give it a smaller
+  threshold than the notebook: the square root of 2 times the largest total variation distance that the claim allows.
+  The MMD of a kernel with values from 0 to 1 exceeds it only if the claim is false.
 - dp-recorder ([arXiv 2602.17454](https://arxiv.org/abs/2602.17454)): it needs the source code. We annotate the noise
   call, so the tool gets its input, its sensitivity (1) and its scale. It compares two runs first. They show nothing
   here, because no input moves by more than its sensitivity. With *sampled noise* it then samples the call: half of
@@ -137,7 +138,12 @@ def _gaussian(size: Any) -> Any:
 
 
 def threshold(claim: peers.Claim) -> float:
-    """Return the MMD that the MMD e-process tests: the square root of 2 times the largest total variation distance."""
+    """Return the threshold of the MMD e-process: the square root of 2 times the largest total variation distance.
+
+    Let t be the total variation distance of P and Q. Then P - Q is t times a difference of two distributions, whose
+    squared MMD is at most 2, because the kernel has values from 0 to 1. Under (epsilon, delta) in both directions, t is
+    at most 1 - 2 (1 - delta) / (1 + e^epsilon).
+    """
     return math.sqrt(2) * (1 - 2 * (1 - claim.delta) / (1 + math.exp(claim.claimed)))
 
 
@@ -148,8 +154,7 @@ def _why() -> str:
         for claim in peers.CLAIMS
         if claim.true > claim.claimed
     )
-    return f"""The MMD e-process tests whether the MMD of the outputs exceeds a threshold, which is the square root of
-2 times the largest total variation distance that the claim allows. The largest MMD over all bandwidths of the kernel,
-computed by numerical integration, is: {values}. Where it is below the threshold, no number of samples refutes the
-claim. Where it exceeds the threshold by 0.01, many more samples are needed than were tried. The test is made for
-small epsilons, so we added the claim of 0.1."""
+    return f"""The MMD e-process tests whether the MMD of the outputs exceeds its threshold. The largest MMD over all
+bandwidths of the kernel, computed by numerical integration, is: {values}. Where it is below the threshold, no number of
+samples refutes the claim. Where it exceeds the threshold by 0.01, many more samples are needed than were tried. The
+test is made for small epsilons, so we added the claim of 0.1."""
