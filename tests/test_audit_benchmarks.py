@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks.audits import __main__ as command
-from benchmarks.audits import alarms, boundary, limits, page, peers, power, rows, tables
+from benchmarks.audits import alarms, beside, boundary, limits, page, peers, power, rows, tables
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import counts_pair
@@ -143,12 +144,45 @@ def test_a_tool_refutes_with_a_size_only_if_it_does_with_all_larger_ones():
     assert tables._peer(claim, "a tool", found)[2] == "400"
 
 
+def test_only_the_measured_rows_of_other_tools_change_on_the_page(tmp_path):
+    """The MMD e-process refutes one claim. The page had a row of statdp, and another section."""
+    claim = peers.CLAIMS[2].name
+    row = {"peer": "MMD e-process", "claim": claim, "per_side": 2_000, "cpu": 0.5, "epsilon_lower": None}
+    now = [
+        {**row, "seed": seed, "samples": 100, "refutes": True, "version": "new", "date": "d"}
+        for seed in (0, 1)
+    ]
+    kept = [claim, "statdp", "4,000", "0.01", "400,000", "5 of 5", "", "0.35"]
+    old = [beside.TITLE, "", *tables.table(beside.TOOLS, [["statdp", "0.1", "c", "5"]]), ""]
+    old += [*tables.table(tables.HEADS, [kept]), "", "## The next section", "", "It stays."]
+    path = tmp_path / "audits.md"
+    path.write_text("# The page\n\n" + "\n".join(old))
+    beside.rewrite(path, beside.section(now, [], [], path.read_text()))
+    text = path.read_text()
+    assert text.startswith("# The page\n")
+    assert text.endswith("\n## The next section\n\nIt stays.")
+    assert f"| {' | '.join(kept)} |" in text
+    assert f"| {claim} | MMD e-process | 100 (90 %: 100) | 0.50 | 4,000 | 2 of 2 |  | 0.50 |" in text
+    assert [line for line in text.splitlines() if "| 0.1 |" in line or "| new |" in line] == [
+        "| statdp | 0.1 | c | 5 |",
+        "| MMD e-process | new | d | 10 |",
+    ]
+
+
+def test_the_largest_mmd_of_a_gaussian_is_that_of_the_closed_form():
+    claim = peers.CLAIMS[5]
+    spread = 2 * claim.scale**2
+    widths = (claim.scale * np.geomspace(0.1, 4, 2000)) ** 2
+    squared = 2 * np.sqrt(widths / (widths + spread)) * (1 - np.exp(-1 / (2 * (widths + spread))))
+    assert beside.largest_mmd(claim) == pytest.approx(math.sqrt(squared.max()), rel=3e-4)
+
+
 @pytest.mark.slow
 def test_the_page_says_what_was_not_measured(tmp_path, monkeypatch):
     monkeypatch.setattr(page.figure, "draw", lambda _rows, _path: None)
     (tmp_path / "docs").mkdir()
     page.write(tmp_path, tmp_path, "none")
-    assert (tmp_path / "docs" / "audits.md").read_text().count("Not measured with this engine") == 7
+    assert (tmp_path / "docs" / "audits.md").read_text().count("Not measured with this engine") == 6
 
 
 def test_a_target_that_was_missed_is_called_so():

@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import Any, cast
 
 from dpproof.audits.plan import AuditPlan
-from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.target import Told, target
 from dpproof.audits.time_budget import ending_where
 
 STATED = ("claim", "verdict", "seed", "alpha", "delta")
 """The keys of a witness (the record of an audit) that a replay compares if no seed determines the randomness."""
+
+ROOM = 4
+"""The factor by which a second replay has a larger budget, if no seed determines the randomness and the first replay
+does not confirm a violation. Both replays hold the level of the witness, so a sound mechanism is called a violation
+again with at most twice this probability."""
 
 UNCONFIRMED = ("verdict", "unconfirmed")
 """The keys that may differ if time was too short to confirm a violation, because a replay may confirm it."""
@@ -40,8 +45,8 @@ def replay(
     """Run the audit of a witness again, and return the new evidence if the new witness equals the old one.
 
     A witness holds the data that an audit recorded. If the mechanism has randomness of its own, which no seed
-    determines, only the verdict and the settings (`STATED`) are compared. Then the replay may have another verdict by
-    chance, if the evidence was close to the limit.
+    determines, the replay has other noise, and only the verdict and the settings (`STATED`) are compared. If this noise
+    does not confirm a violation, the audit runs once more with `ROOM` times the budget.
 
     Args:
         witness: the evidence of an audit, or the value under ``"witness"`` in `Evidence.as_json`, or the path of a
@@ -58,6 +63,8 @@ def replay(
         raise ReplayError(f"witness: last ({last!r}) must be a whole number of samples")
     with ending_where(last):
         evidence = again(witness)
+        if _may_need_more(witness, evidence):
+            evidence = again(_with_room(witness))
     given, found = _plain(witness), _plain(evidence.witness())
     seeded = given.get("replay", {}).get("seeded", True)
     compared = given.keys() | found.keys() if seeded else STATED
@@ -87,6 +94,19 @@ def _read(given: Mapping[str, object] | Evidence | str | PathLike[str]) -> Mappi
 
 def _how(witness: Mapping[str, object]) -> Mapping[str, object]:
     return cast(Mapping[str, object], witness.get("replay", {}))
+
+
+def _may_need_more(witness: Mapping[str, object], found: Evidence) -> bool:
+    """Return whether noise that no seed determines did not confirm a violation."""
+    how, said = _how(witness), witness.get("verdict")
+    lost = said != found.verdict.value and said in [one.value for one in Finding if one.violated]
+    return lost and not how.get("seeded", True) and type(how.get("budget")) is int
+
+
+def _with_room(witness: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the witness with a budget that is `ROOM` times as large."""
+    how = dict(_how(witness))
+    return {**witness, "replay": {**how, "budget": ROOM * cast(int, how["budget"])}}
 
 
 def _again(witness: Mapping[str, object]) -> Evidence:

@@ -3,7 +3,8 @@
     python -m benchmarks.audits [alarms] [boundary] [power] [shares] [seen] [overhead] [peers] [--seeds N] [--runs N]
                                 [--peer NAME=PYTHON ...] [--folder DIR] [--processes N]
 
-Without a part, all but the peers are measured. Finished seeds are kept in the folder's files: an interrupted
+Without a part, all but the peers are measured. With the part "peers" alone, only the section on other tools is written,
+and in it only the rows of the peers that were measured. Finished seeds are kept in the folder's files: an interrupted
 campaign goes on where it stopped, with the same result. Rows of another engine are kept and not counted.
 """
 
@@ -48,7 +49,8 @@ def main() -> None:
                 collect(path, alarms.measured, todo, executor, engine=version)
     if "peers" in parts:
         _peers(given.folder / "peers.jsonl", dict(text.split("=", 1) for text in given.peer))
-    written = page.write(ROOT, given.folder, version)
+    only = parts == ["peers"]
+    written = page.write_beside(ROOT, given.folder) if only else page.write(ROOT, given.folder, version)
     say(f"wrote {', '.join(str(path.relative_to(ROOT)) for path in written)}")
 
 

@@ -8,13 +8,12 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.audits import alarms, boundary, figure, peers, power, rich
+from benchmarks.audits import alarms, beside, boundary, figure, power, rich
 from benchmarks.audits.rows import Row, read
 from benchmarks.audits.tables import (
     alarm_table,
     boundary_table,
     overhead_table,
-    peer_table,
     power_table,
     seen_table,
     shares_table,
@@ -29,7 +28,6 @@ def write(root: Path, folder: Path, version: str) -> list[Path]:
         part: read(folder / f"{part}.jsonl", engine=version)
         for part in ("alarms", "boundary", "power", "shares", "seen", "overhead")
     }
-    others = read(folder / "peers.jsonl")
     figure.draw(measured["power"], root / IMAGE)
     lines = [
         *_head(version),
@@ -40,11 +38,22 @@ def write(root: Path, folder: Path, version: str) -> list[Path]:
         *_seen(measured["seen"]),
         *rich.section(rich.stored()),
         *_overhead(measured["overhead"]),
-        *_peers(others, measured["power"], measured["alarms"]),
+        *_beside(root, folder, measured["power"], measured["alarms"]),
         UNSEEN,
     ]
     (root / PAGE).write_text("\n".join(map(_wrapped, lines)), encoding="utf-8")
     return [root / PAGE, root / IMAGE]
+
+
+def write_beside(root: Path, folder: Path) -> list[Path]:
+    """Write the section on other tools, from the rows of the tools, and leave the rest of the page as it is."""
+    beside.rewrite(root / PAGE, list(map(_wrapped, _beside(root, folder, [], []))))
+    return [root / PAGE]
+
+
+def _beside(root: Path, folder: Path, own: Sequence[Row], alarm_rows: Sequence[Row]) -> list[str]:
+    old = (root / PAGE).read_text(encoding="utf-8") if (root / PAGE).exists() else ""
+    return beside.section(read(folder / "peers.jsonl"), own, alarm_rows, old)
 
 
 def _wrapped(text: str) -> str:
@@ -213,37 +222,6 @@ def _overhead_verdict(rows: Sequence[Row]) -> str:
     if all(row["audited"] < 3 * row["drawn"] for row in rows):
         return "The target, below 2, is met."
     return "The target, below 2, is not met ([what takes the time](notes/audit_power.md))."
-
-
-def _peers(rows: Sequence[Row], own: Sequence[Row], alarm_rows: Sequence[Row]) -> list[str]:
-    versions = sorted({f"{row['peer']} {row['version']}" for row in rows})
-    runs = ", ".join(f"{name} {peer.runs}" for name, peer in peers.PEERS.items())
-    missing = [name for name in peers.PEERS if name not in {row["peer"] for row in rows}]
-    return [
-        "## Beside other tools",
-        "",
-        f"""On the same claims, at confidence 99 %. {"; ".join(versions)}. Runs of each size: {runs}. The other
-tools need a number of samples in advance, so each was tried with several numbers. "Refutes with" is the
-smallest number of samples, of both inputs together, from which on at least nine of ten runs refuted the claim.
-dpproof stops by itself; for dpproof the column shows the mean, and the samples that nine of ten runs needed at
-most.
-"Bound" is the median lower bound on epsilon. Times are medians of processor seconds of one run.""",
-        "",
-        """- jax-privacy: `CanaryScoreAuditor.epsilon_clopper_pearson` over all thresholds. It is given
-  the output as the score, which is optimal here. The other tools must find their scores.
-- dp-sniper: logistic regression with its own defaults and event mass at least .01, then an exact interval
-  on fresh samples. Each phase uses the same number of samples per input (training on both inputs, threshold
-  on one, bound on both: five times the size in all). One pair of inputs, one process. It tests pure
-  claims only.
-- statdp: ten intervals of the output are tried on half of the samples, and the best one is tested on the other
-  half. Each direction has half of the error probability. It tests pure claims and gives no bound.
-- dp_auditorium: the hockey-stick tester with its default network. Half of the samples are for training,
-  and Hoeffding's bound uses the other half. Each order of the inputs has half the failure probability.
-  It rejects the claim or does not, and bounds delta.""",
-        "",
-        *_or_missing(rows, [*peer_table(rows, own, alarm_rows), ""], "peers --peer NAME=PYTHON"),
-        *([f"Not measured: {', '.join(missing)}.", ""] if missing else []),
-    ]
 
 
 UNSEEN = """## What no audit of this kind can see

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -181,23 +181,25 @@ def overhead_table(rows: Sequence[Row]) -> list[str]:
     )
 
 
-def peer_table(rows: Sequence[Row], own: Sequence[Row], alarm_rows: Sequence[Row]) -> list[str]:
-    """The tools on each claim, this one first."""
-    heads = [
-        "claim",
-        "tool",
-        "refutes with",
-        "s a run",
-        "most tried",
-        "refuted there",
-        "bound there",
-        "s a run",
-    ]
-    lines = []
+HEADS = (
+    "claim",
+    "tool",
+    "refutes with",
+    "s a run",
+    "most tried",
+    "refuted there",
+    "bound there",
+    "s a run",
+)
+"""The heads of the table of tools."""
+
+
+def peer_lines(rows: Sequence[Row], own: Sequence[Row], alarm_rows: Sequence[Row]) -> Iterator[list[str]]:
+    """The lines on the tools that were measured, by claim."""
     for claim in peers.CLAIMS:
-        lines.append(_own(claim, own, alarm_rows))
-        lines += [_peer(claim, name, mine) for name, mine in _of(claim, rows)]
-    return table(heads, lines)
+        if (mine := _own(claim, own, alarm_rows)) is not None:
+            yield mine
+        yield from (_peer(claim, name, found) for name, found in _of(claim, rows))
 
 
 def _of(claim: peers.Claim, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
@@ -207,8 +209,8 @@ def _of(claim: peers.Claim, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     return [(name, grouped[name]) for name in sizes if name in grouped]
 
 
-def _own(claim: peers.Claim, own: Sequence[Row], alarm_rows: Sequence[Row]) -> list[str]:
-    """Ours stops by itself: the mean, and what nine of ten runs kept within."""
+def _own(claim: peers.Claim, own: Sequence[Row], alarm_rows: Sequence[Row]) -> list[str] | None:
+    """Ours stops by itself: the mean, and what nine of ten runs kept within; None if it was not measured."""
     case = {"Laplace 1 -> 1.0": alarms.UNIT.name, "Gaussian point, exact": "gaussian, at its point"}.get(
         claim.name
     )
@@ -216,15 +218,43 @@ def _own(claim: peers.Claim, own: Sequence[Row], alarm_rows: Sequence[Row]) -> l
         mine = [row for row in alarm_rows if row["case"] == case and row["refused"] is None]
         alarmed = sum(row["violations"]["0.01"] for row in mine)
         seconds = _median(row["seconds"] for row in mine)
-        return [claim.name, "dpproof", "", "", f"{alarms.BUDGET:,}", f"{alarmed} of {len(mine)}", "", seconds]
-    name = "Gaussian point, 0.5 of the noise" if claim.delta else f"Laplace 1 -> {claim.true:g}"
+        shown = [
+            claim.name,
+            "dpproof",
+            "",
+            "",
+            f"{alarms.BUDGET:,}",
+            f"{alarmed} of {len(mine)}",
+            "",
+            seconds,
+        ]
+        return shown if mine else None
+    name = (
+        "Gaussian point, 0.5 of the noise" if claim.delta else f"Laplace {claim.claimed:g} -> {claim.true:g}"
+    )
     mine = [row for row in own if row["trial"] == name]
-    spent = np.array([row["samples"] for row in mine])
-    shown = f"{spent.mean():,.0f} (90 %: {np.quantile(spent, 0.9):,.0f})" if mine else ""
-    return [claim.name, "dpproof", shown, _median(row["seconds"] for row in mine), "", "", "", ""]
+    spent = [row["samples"] for row in mine]
+    seconds = _median(row["seconds"] for row in mine)
+    return [claim.name, "dpproof", _needed(spent), seconds, "", "", "", ""] if mine else None
+
+
+def _needed(spent: Sequence[int]) -> str:
+    return f"{np.mean(spent):,.0f} (90 %: {np.quantile(spent, 0.9):,.0f})"
+
+
+def _stopping(claim: peers.Claim, name: str, rows: Sequence[Row]) -> list[str]:
+    """A tool that stops by itself: like ours, with the most samples that it might have drawn."""
+    refuted = sum(row["refutes"] for row in rows)
+    seconds = _median(row["cpu"] for row in rows)
+    enough = refuted >= NEEDED * len(rows)
+    first = [_needed([row["samples"] for row in rows]), seconds] if enough else ["none", ""]
+    most = f"{2 * max(row['per_side'] for row in rows):,}"
+    return [claim.name, name, *first, most, f"{refuted} of {len(rows)}", "", seconds]
 
 
 def _peer(claim: peers.Claim, name: str, rows: Sequence[Row]) -> list[str]:
+    if name in peers.PEERS and peers.PEERS[name].stops:
+        return _stopping(claim, name, rows)
     sizes = by(rows, "samples")
     enough = [size for size, runs in sorted(sizes.items()) if _always(sizes, size)]
     most = max(sizes)

@@ -22,7 +22,11 @@ rarely names a neighbouring relation. So each mechanism on data sets is audited 
 documentation could mean. A noise primitive has inputs that differ by its sensitivity ("by-sensitivity").
 
 This page is generated from recorded sweeps. `dpproof audit sweep PACKAGE --replay` runs every recorded violation again
-from its witness: the same inputs, the same seed, the same samples. `python -m dpproof.report.pages` writes this page.
+from its witness: the same inputs, the same seed, the same samples. If a package draws its noise from the operating
+system, no seed determines it. The replay then has other noise and compares the verdict alone. If it does not confirm a
+violation, it runs once more with four times the samples. On 2026-11-30 the 11 violations of pipeline-dp, the 6 of
+multi-freq-ldpy, the 2 of python-dp and the one of smartnoise-sql replayed. `python -m dpproof.report.pages` writes this
+page.
 
 - **One error probability covers a whole sweep.** Each claim has an equal share. Half of it is for the audit of the
   claim, and half for the audits that try smaller data sets.

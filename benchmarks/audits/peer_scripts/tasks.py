@@ -15,15 +15,15 @@ def sample(task, label, n, rng):
     return label + noise(0, task["scale"], n)
 
 
-def release(package):
-    """The installed version; of a source tree there is none."""
+def release(package, source):
+    """The installed version; of a source tree its commit."""
     try:
         return version(package)
     except PackageNotFoundError:
-        return "source"
+        return source
 
 
-def serve(answer, package):
+def serve(answer, package, source="source"):
     """Answer the tasks of standard input, a line each; what the libraries print goes to standard error."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -33,5 +33,6 @@ def serve(answer, package):
         wall, cpu = time.perf_counter(), time.process_time()
         row = answer(task, rng)
         spent = {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
-        out.write(json.dumps({**task, **row, **spent, "version": release(package)}) + "\n")
+        about = {"version": release(package, source), "date": time.strftime("%Y-%m-%d")}
+        out.write(json.dumps({**task, **row, **spent, **about}) + "\n")
         out.flush()
