@@ -1,8 +1,8 @@
 """The accountant beside its peers, every cell in a process of its own.
 
-``python -m benchmarks.accounting`` prints the section of docs/benchmarks.md. Two of the peers are asked in another Python,
-whose path is in ``ACCOUNTING_PEERS``. It needs ``pip install jax-privacy==2.0.0 PLD_accounting[performance]==2.0``.
-Without it, their cells say so.
+``python -m benchmarks.accounting`` prints the section of docs/benchmarks.md. Two of the peers are asked in another
+Python, whose path is in ``ACCOUNTING_PEERS``. It needs jax-privacy==2.0.0 and PLD_accounting[performance]==2.0. Without
+it, their cells say so.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.accounting_tasks import TASKS
 from benchmarks.timing import measured
 
-TIME_LIMIT = 120
+TIME_LIMIT = 400
 VERSIONS = ("dp-accounting", "prv-accountant", "opacus")
 ELSEWHERE = {"jax_privacy": "jax_privacy", "PLD_accounting": "PLD_accounting"}
 """Library -> distribution of the peers that are asked in another interpreter."""
@@ -30,9 +30,9 @@ and the median of three more, and the process's largest resident memory. A first
 A bound that a library does not give is `none`. Against {versions}.
 
 jax_privacy computes no losses itself: `DpsgdTrainingAccountant.compute_epsilon` asks dp-accounting's PLD and returns \
-its number. Its row measures this entry point. PLD_accounting samples one Gaussian, and dp-accounting composes its answer. \
-The row with rate 4.08e-5 has the size of the training of a foundation model (a batch of 518,000 out of 1.27e10 \
-sequences); its parameters are chosen here. Load of the machine (mean number of running processes, 2 cores): \
+its number. Its row measures this entry point. PLD_accounting samples one Gaussian, and dp-accounting composes the \
+answer. The row with rate 4.08e-5 has the size of the training of a foundation model (a batch of 518,000 out of \
+1.27e10 sequences); its parameters are chosen here. Load of the machine (mean number of running processes, 2 cores): \
 {before:.1f} at the start, {after:.1f} at the end. Other work shares the machine, so that only ratios matter. {when}"""
 
 
