@@ -124,7 +124,7 @@ def page() -> str:
     lines += ["", *private_ucb_speed.section()]
     lines += ["", *_clipping()]
     lines += ["", *rounded_noise_speed.section()]
-    lines += ["", "## The accountant beside its peers", "", accounting.ABOUT, "", *accounting.table()]
+    lines += ["", *accounting.section()]
     return "\n".join([*lines, ""])
 
 

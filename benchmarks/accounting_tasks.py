@@ -176,6 +176,57 @@ def opacus_distinct(delta: float) -> Ends:
     return None, accountant.get_epsilon(delta)
 
 
+def jax_privacy(
+    steps: int, delta: float, sigma: float = 1.0, records: int = 10_000, batch: int = 100
+) -> Ends:
+    """Ask jax_privacy's own class for training runs. It asks dp-accounting's PLD."""
+    from jax_privacy import accounting
+
+    accountant = accounting.DpsgdTrainingAccountant(accounting.PldAccountantConfig())
+    asked = accounting.DpParams(noise_multipliers=sigma, num_samples=records, batch_size=batch, delta=delta)
+    return None, accountant.compute_epsilon(steps, asked)
+
+
+def pld_accounting(steps: int, delta: float, sigma: float = 1.0, rate: float = 0.01) -> Ends:
+    """Ask PLD_accounting for one Poisson sample, and dp-accounting for the composition of its answer."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+    from PLD_accounting import subsample_pld
+
+    step = subsample_pld(pld=pld.from_gaussian_mechanism(sigma), sampling_probability=rate)
+    return None, step.self_compose(steps).get_epsilon_for_delta(delta)
+
+
+def pld_allocation() -> Ends:
+    from PLD_accounting import gaussian_allocation_epsilon_range
+
+    high, low = gaussian_allocation_epsilon_range(
+        delta=1e-6, sigma=1.0, num_steps=100, num_selected=1, num_epochs=10
+    )
+    return low, high
+
+
+def ours_allocation() -> Ends:
+    from dpproof import account
+
+    found = account("allocated-sgd", noise_multiplier=1.0, steps=100, epochs=10, adjacency="add-remove")
+    return _ends(found.epsilon("1e-6"))
+
+
+def prv_foundation() -> Ends:
+    from prv_accountant import PoissonSubsampledGaussianMechanism
+
+    step = PoissonSubsampledGaussianMechanism(sampling_probability=4.08e-5, noise_multiplier=0.614)
+    return _prv([step], [100_000], 1.1e-10, 0.01)
+
+
+def opacus_foundation() -> Ends:
+    from opacus.accountants import PRVAccountant
+
+    accountant = PRVAccountant()
+    accountant.history = [(0.614, 4.08e-5, 100_000)]
+    return None, accountant.get_epsilon(1.1e-10)
+
+
 def _gaussians() -> Any:
     import dp_accounting as dp
 
@@ -195,15 +246,28 @@ def _dp_sgd(steps: int, delta: str) -> dict[str, Callable[[], Ends]]:
         "dp-accounting RDP": lambda: dpa_rdp(_dpa_event(steps), float(delta)),
         "prv-accountant": lambda: prv_dp_sgd(steps, float(delta)),
         "Opacus PRV": lambda: opacus_prv(steps, float(delta)),
+        "jax_privacy": lambda: jax_privacy(steps, float(delta)),
     }
 
 
+FOUNDATION = "DP-SGD, rate 4.08e-5, noise .614, 1e5 steps, delta 1.1e-10"
+"""A rate, a noise and a delta of the size that training a foundation model uses."""
 TASKS: dict[str, dict[str, Callable[[], Ends]]] = {
-    "DP-SGD, 1e3 steps": _dp_sgd(1_000, "1e-6"),
+    "DP-SGD, 1e3 steps": _dp_sgd(1_000, "1e-6") | {"PLD_accounting": lambda: pld_accounting(1_000, 1e-6)},
     "DP-SGD, 1e4 steps": _dp_sgd(10_000, "1e-6"),
     "DP-SGD, 1e5 steps": _dp_sgd(100_000, "1e-6"),
     "DP-SGD, 1e7 steps": {"dpproof": lambda: ours_dp_sgd(10_000_000, "1e-6")},
     "DP-SGD, 1e3 steps, delta 1e-30": _dp_sgd(1_000, "1e-30"),
+    FOUNDATION: {
+        "dpproof": lambda: ours_dp_sgd(100_000, "1.1e-10", 0.614, 4.08e-5),
+        "dp-accounting PLD": lambda: dpa_pld(_dpa_event(100_000, 0.614, 4.08e-5), 1.1e-10),
+        "dp-accounting RDP": lambda: dpa_rdp(_dpa_event(100_000, 0.614, 4.08e-5), 1.1e-10),
+        "prv-accountant": prv_foundation,
+        "Opacus PRV": opacus_foundation,
+        "jax_privacy": lambda: jax_privacy(100_000, 1.1e-10, 0.614, 10_000_000, 408),
+        "PLD_accounting": lambda: pld_accounting(100_000, 1.1e-10, 0.614, 4.08e-5),
+    },
+    "1 of 100 steps, 10 epochs": {"dpproof": ours_allocation, "PLD_accounting": pld_allocation},
     "Gaussian, sigma 5, 1000 times": {
         "dpproof": lambda: ours_account("gaussian", "1e-6", sigma=5.0, compositions=1000),
         "dp-accounting PLD": lambda: dpa_pld(_gaussians(), 1e-6),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 
 import flint
 
@@ -14,6 +16,8 @@ from dpproof.accountant.pairs.lattice import floored
 
 _U = 2.0**-53
 _BITS, _WIDEST, _MOST_EXPONENT = 128, 10**290, 745
+MOST_ANSWERS = 256
+"""Up to so many answers of one scale, a sum in Arb takes no more time than a grid of losses."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,10 @@ class Laplace:
         """
         return (-((epsilon - arb_of(1 / exact(self.scale))) / 2).expm1()).max(flint.arb(0))
 
+    def composed_profile(self, count: int) -> Callable[[flint.arb], flint.arb] | None:
+        """Return the profile of ``count`` answers in Arb; None for more answers than ``MOST_ANSWERS``."""
+        return _Answers(1 / exact(self.scale), count) if 1 < count <= MOST_ANSWERS else None
+
     def reversed(self) -> Laplace:
         """Return the pair itself: the loss of (Q, P) has the same distribution."""
         return self
@@ -85,8 +93,70 @@ class Laplace:
         return -top, top
 
     def characteristic(self) -> Characteristic | None:
-        """Return None: the moment-generating function does not decay, so composition uses a grid of losses."""
+        """Return None: the moment-generating function does not decay, so many answers use a grid of losses."""
         return None
+
+
+class _Answers:
+    """The privacy profile of several Laplace answers of one scale, as a function in Arb.
+
+    Each sum of ``count`` losses, all plus or minus the largest loss, adds a polynomial in its distance from epsilon
+    if it exceeds epsilon (docs/notes/loss_grid.md, section 8).
+
+    >>> two = _Answers(Fraction(1, 5), 2)
+    >>> with precision(128): float(two(flint.arb("0.25")))
+    0.037466132934126...
+    """
+
+    def __init__(self, largest: Fraction, count: int) -> None:
+        self._largest, self._count = largest, count
+        self._polynomials: dict[tuple[int, int], flint.arb_poly] = {}
+
+    def __call__(self, epsilon: flint.arb) -> flint.arb:
+        """Return an interval around the delta at ``epsilon`` >= 0, at the current precision."""
+        largest, count, total = arb_of(self._largest), self._count, flint.arb(0)
+        for plus in range(count, 0, -1):
+            distance = ((2 * plus - count) * largest - epsilon) / 2
+            if distance <= 0:
+                break
+            distance = distance.max(flint.arb(0))
+            total += self._polynomial(plus)(distance)
+            if plus == count:
+                total += _beyond(distance, count)
+        return total * ((epsilon - count * largest) / 2).exp() * flint.arb(2) ** (1 - count)
+
+    def _polynomial(self, plus: int) -> flint.arb_poly:
+        """Return the polynomial for ``plus`` losses of plus the largest one, multiplied by the ways to choose them."""
+        if (key := (flint.ctx.prec, plus)) not in self._polynomials:
+            factor, terms = flint.arb(flint.fmpz.bin_uiui(self._count, plus)), [flint.arb(0)]
+            for power, coefficient in enumerate(_coefficients(plus, self._count - plus), 1):
+                factor /= power
+                terms.append(factor * coefficient)
+            self._polynomials[key] = flint.arb_poly(terms)
+        return self._polynomials[key]
+
+
+def _coefficients(plus: int, minus: int) -> list[flint.fmpz]:
+    """Return the first plus + minus - 1 coefficients of (1 + x)^(plus - 1) (1 - x)^(minus - 1) at x = 0."""
+    found: flint.fmpz_poly = flint.fmpz_poly([1, 1]) ** (plus - 1)
+    if minus:
+        found *= flint.fmpz_poly([1, -1]) ** (minus - 1)
+    return list(found.coeffs() if minus else accumulate(found.coeffs()[:-1]))
+
+
+def _beyond(distance: flint.arb, count: int) -> flint.arb:
+    """Return 2^(count - 1) times the sum of distance^k/k! over all k >= count."""
+    scale = flint.arb(2) ** (count - 1)
+    if distance > count:
+        head = flint.arb_poly([1 / flint.arb(flint.fmpz.fac_ui(k)) for k in range(count)])
+        return scale * (distance.exp() - head(distance))
+    term, total = distance**count / flint.fmpz.fac_ui(count), flint.arb(0)
+    for k in range(count, 16 * count + 16 * flint.ctx.prec):
+        rest = term / (1 - distance / (k + 1))  # at least the sum of all further terms
+        if not rest > total * flint.arb(2) ** -flint.ctx.prec:
+            break
+        total, term = total + term, term * distance / (k + 1)
+    return scale * (total + rest.union(flint.arb(0)))
 
 
 def _short(number: Fraction) -> float | Fraction:

@@ -318,7 +318,12 @@ def _likely(pair: _FinitePair, count: int) -> int:
     return min(support.composed(count), support.size + ceil(86 * sqrt(count * variance)))
 
 
-def profile_of(pair: DominatingPair) -> ProfileInArb | None:
-    """Return the profile of a pair that is used once, in Arb, if it has one in closed form; otherwise None."""
-    own: ProfileInArb | None = getattr(pair, "profile", None)
-    return finite_profile([(pair, 1)], FEW_OUTCOMES) if own is None else own
+def profile_of(pair: DominatingPair, count: int = 1) -> ProfileInArb | None:
+    """Return the profile of ``count`` compositions of a pair in Arb, if it has a closed form or few outcomes.
+
+    Otherwise return None.
+    """
+    own: ProfileInArb | None = getattr(pair, "profile", None) if count == 1 else None
+    if count > 1 and (several := getattr(pair, "composed_profile", None)) is not None:
+        own = several(count)
+    return finite_profile([(pair, count)], FEW_OUTCOMES) if own is None else own

@@ -191,8 +191,8 @@ def _merge(parts: Composition) -> tuple[tuple[DominatingPair, int], ...]:
 def _closed_form(parts: Composition) -> ProfileInArb | None:
     if not parts:
         return None
-    only = _only(parts)
-    return finite_profile(parts, FEW_OUTCOMES) if only is None else profile_of(only)
+    (pair, count), *others = parts
+    return finite_profile(parts, FEW_OUTCOMES) if others else profile_of(pair, count)
 
 
 def _delta(way: _Way, epsilon: Fraction, rough: Number | None) -> Ends:

@@ -15,7 +15,7 @@ docs/notes/rare_jumps.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from numpy.typing import NDArray
@@ -215,6 +215,8 @@ class _Steps:
     times: int
     log_mass: float
     """An upper bound on the logarithm of their probability."""
+    known: dict[float, tuple[Tilted, Tilted]] = field(default_factory=dict, repr=False, compare=False)
+    """The tilted distributions of bulk and jumps at the lines so far. Each line needs them several times."""
 
     def ratio(self, c: float) -> tuple[float, float]:
         """Return j(c)/b(c), and a bound on its relative error.
@@ -229,10 +231,12 @@ class _Steps:
         return math.exp(min(j.log_mgf - b.log_mgf, 600.0)), 1.02 * error
 
     def _tilts(self, c: float) -> tuple[Tilted, Tilted]:
-        try:
-            return self.bulk.tilted(c), self.jumps.tilted(c)
-        except OverflowError as refused:
-            raise Inapplicable(str(refused)) from refused
+        if c not in self.known:
+            try:
+                self.known[c] = self.bulk.tilted(c), self.jumps.tilted(c)
+            except OverflowError as refused:
+                raise Inapplicable(str(refused)) from refused
+        return self.known[c]
 
     def line(self, c: float) -> Line:
         """Return the logarithm of m(c)^T - b(c)^T and its error, and moments of the tilted loss."""

@@ -7,8 +7,10 @@ below every distance that is compared.
 import math
 import re
 from fractions import Fraction
+from itertools import pairwise
 
 import mpmath
+import numpy as np
 import pytest
 
 from dpproof import account
@@ -24,11 +26,12 @@ from dpproof.accountant.pairs.fixed_size import (
 )
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.geometric import Geometric
-from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.pairs.laplace import MOST_ANSWERS, Laplace
 from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.pairs.subsampled import Nothing, Subsampled, VisibleChoice
 from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.privacy_loss import notion
+from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss, composed
 from dpproof.accountant.privacy_loss.saddle import Inapplicable
 from dpproof.accountant.privacy_loss.single import delta_by_masses, infinite_mass
@@ -94,6 +97,70 @@ def test_a_small_laplace_scale_is_answered_by_account():
         assert found.relative_width <= 1e-15
         ratio = account("laplace", scale="0.3", sensitivity="0.1").epsilon(0)
         assert ratio.lower <= number("1/3") <= ratio.upper
+
+
+def delta_of_laplaces(count, scale, epsilon):
+    """Delta at any real epsilon. The two inputs may be exchanged, which gives the negative ones."""
+    if epsilon < 0:
+        return -math.expm1(epsilon) + math.exp(epsilon) * delta_of_laplaces(count, scale, -epsilon)
+    return composed(count, Laplace(scale)).delta(epsilon).upper
+
+
+@rows("scale, count", [(0.5, 2), (2.0, 3), (16.0, 3), (8.0, 40)])
+def test_the_delta_of_many_laplaces_is_a_mean_over_the_loss_of_one(scale, count):
+    """By induction from the closed form of one answer. The mean is an integral by Gauss's rule between the kinks."""
+    top = 1 / scale
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    for share in (0.0, 0.3, 0.6, 0.95):
+        epsilon = share * count * top
+
+        def rest(loss, e=epsilon):
+            return delta_of_laplaces(count - 1, scale, e - loss)
+
+        kinks = sorted({-top, top, *(x for k in range(-count, count) if abs(x := epsilon - k * top) < top)})
+        mean = rest(top) / 2 + math.exp(-top) * rest(-top) / 2
+        for low, high in pairwise(kinks):
+            losses = (low + high) / 2 + (high - low) / 2 * nodes
+            values = np.exp((losses - top) / 2) / 4 * [rest(loss) for loss in losses]
+            mean += (high - low) / 2 * float(weights @ values)
+        found = composed(count, Laplace(scale)).delta(epsilon)
+        assert found.upper == pytest.approx(mean, rel=1e-12)
+        assert found.relative_width <= 1e-15
+
+
+@rows("share", [1.9, 1.0, 1e-3, 1e-12])
+def test_the_tail_of_thirty_laplaces_is_a_sum_over_the_losses_below_the_largest(share):
+    """The sums that exceed epsilon are less than twice the largest loss below the largest sum."""
+    count = 30
+    with mpmath.workdps(30):
+        top = number("1/10")
+        epsilon = float(count * top - share * top)
+        room = count * top - number(epsilon)
+        exact = mpmath.mpf(2) ** -count * -mpmath.expm1(-room)
+        for below in range(1, count + 1):
+
+            def gain(y, k=below):
+                return y ** (k - 1) * mpmath.exp(-y / 2) * -mpmath.expm1(y - room)
+
+            ways = mpmath.binomial(count, below) * mpmath.mpf(2) ** (-count - below)
+            exact += ways / mpmath.factorial(below - 1) * mpmath.quad(gain, [0, room])
+        found = composed(count, Laplace(10)).delta(epsilon)
+        assert found.lower <= exact <= found.upper
+        assert found.relative_width <= 1e-15
+
+
+@rows("scale, count", [("0.01", 5), ("0.5", 60), ("10", MOST_ANSWERS)])
+def test_many_laplaces_agree_with_a_grid_of_losses(scale, count):
+    for delta in ("0.3", "1e-9"):
+        low, high = epsilon_by_grid([(Laplace(scale), count)], Fraction(delta))
+        found = composed(count, Laplace(scale)).epsilon(delta)
+        assert low <= found.upper
+        assert found.lower <= high
+        assert found.relative_width <= 1e-15
+
+
+def test_more_laplaces_have_no_closed_form():
+    assert Laplace(10).composed_profile(MOST_ANSWERS + 1) is None
 
 
 def replaced(rate, noise, epsilon):
