@@ -169,10 +169,22 @@ def page(rows: list[dict[str, Any]], folder: Path) -> str:
     lines += ["|---|---|---|---|---|---|---|---|"]
     for case in CASES:
         lines += _lines(case, [row for row in rows if row["case"] == case.name])
-    lines += ["", "## Boxes", ""] + [f"- {case.name}: {case.promise}" for case in CASES]
+    lines += ["", "## Boxes, and how many points are planned", ""]
+    lines += [f"- {case.name}: {_progress(case, rows)}; {case.promise}" for case in CASES]
     trouble = [line for row in rows for line in row["trouble"] if line.startswith("violation")]
     lines += ["", "## Violations", "", *(trouble or ["None."]), _MENDED.rstrip()]
     return "\n".join([*lines, *rounded_noise.section(folder), *attacks.section(folder), ""])
+
+
+def _progress(case: Case, rows: list[dict[str, Any]]) -> str:
+    """Return how many of the planned points are done.
+
+    >>> case = next(case for case in CASES if case.name == "binomial")
+    >>> _progress(case, [{"case": "binomial"}] * 3)
+    '60 of 1,000 points'
+    """
+    done = case.chunk * sum(row["case"] == case.name for row in rows)
+    return f"all {done:,} points" if done == case.points else f"{done:,} of {case.points:,} points"
 
 
 def _lines(case: Case, rows: list[dict[str, Any]]) -> list[str]:

@@ -134,10 +134,10 @@ def _closed(name: str, check: Any, box: Box, points: int, chunk: int, width: flo
 
 PAIR_CASES: tuple[Case, ...] = (
     Case("binomial", "reference", 1_000, 20, binomial, f"{dict(BINOMIAL.ends)}, width {_WIDE:g}"),
-    _closed("bounded range, one", bounded_range, RANGE, 20_000, 200),
-    _closed("sampled Laplace, one", sampled_laplace, SAMPLED_LAPLACE, 20_000, 200, _WIDE),
-    _closed("replaced Gaussian, one", replaced_gaussian, REPLACED, 20_000, 100, _WIDE),
-    _closed("fixed size, one", fixed_size, REPLACED, 20_000, 100, _WIDE),
-    _closed("visible coin, one", coin, COIN, 20_000, 100, _WIDE),
-    _closed("spherical Gaussians, one", spheres, SPHERES, 1_000, 2),
+    _closed("bounded range, one", bounded_range, RANGE, 100_000, 200),
+    _closed("sampled Laplace, one", sampled_laplace, SAMPLED_LAPLACE, 100_000, 200, _WIDE),
+    _closed("replaced Gaussian, one", replaced_gaussian, REPLACED, 100_000, 100, _WIDE),
+    _closed("fixed size, one", fixed_size, REPLACED, 100_000, 100, _WIDE),
+    _closed("visible coin, one", coin, COIN, 100_000, 100, _WIDE),
+    _closed("spherical Gaussians, one", spheres, SPHERES, 100_000, 20),
 )
