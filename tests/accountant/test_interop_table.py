@@ -26,7 +26,8 @@ from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse, truthful_response
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.sampling import truncated
-from dpproof.accountant.theorems.selection import Runs, Selected
+from dpproof.accountant.theorems.runs import Runs
+from dpproof.accountant.theorems.selection import Selected
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "interop.md"
 
