@@ -65,6 +65,8 @@ def of_account(found: Account) -> list[str]:
     if found.released is not None:
         low = at_least(found.released.lower)
         lines.append(f"A pair of neighbours reaches at least {low}: {found.released.attained_by}.")
+    elif found.result is not None and found.bound.of == "guarantee" and found.bound.lower > 0:
+        lines.append(_NO_PAIR)
     if found.published is not None and found.published.printed is not None:
         lines.append(_beside(found.published.printed.upper, found.bound.upper, found.published.rests.id))
     if found.result is not None:
@@ -78,6 +80,12 @@ def of_account(found: Account) -> list[str]:
     rests = found.rests_on if found.rests is None else f"{found.rests.id}: {result_words(found.rests)}"
     lines.append(f"The bound rests on {rests}.")
     return [*lines, *_arithmetic(found.arithmetic)]
+
+
+_NO_PAIR = (
+    'No pair of neighbours is known to reach this value. The column "at least" is about the proved guarantee, and '
+    "shows only how exactly it was computed."
+)
 
 
 def _beside(published: float, ours: float, statement: str) -> str:

@@ -36,7 +36,8 @@ from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
 from dpproof.accountant.pairs.subsampled import Subsampled
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.sampling import truncated
-from dpproof.accountant.theorems.selection import Runs, Selected
+from dpproof.accountant.theorems.runs import Runs
+from dpproof.accountant.theorems.selection import Selected
 
 
 def event_of_training(sampling_rate: float, noise_multiplier: float, steps: int) -> dp.DpEvent:

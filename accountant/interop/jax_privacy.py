@@ -16,8 +16,10 @@ from typing import Any
 from dp_accounting import dp_event as dp
 
 from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.interop.dp_events import event_of_training, privacy_loss_of
-from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.sampling import allocated
+from dpproof.accountant.sampling.allocated import AllocatedSGDParameters
 
 _RELATIONS = {
     "ADD_OR_REMOVE_ONE": Adjacency.ADD_REMOVE,
@@ -25,9 +27,10 @@ _RELATIONS = {
     "REPLACE_SPECIAL": Adjacency.BY_SENSITIVITY,
 }
 REFUSED: Mapping[str, str] = {
-    "BallsInBinsSampling": "dp-accounting has no event for one random step of each cycle.",
-    "RandomAllocationSampling": "dp-accounting has no event for a fixed number of random steps.",
-    "BMinSepSampling": "The steps of one record depend on each other, and dp-accounting has no event for this.",
+    "BMinSepSampling": (
+        "The steps of one record depend on each other, and no certified bound is known. "
+        "dpproof.simulate bounds epsilon with a stated confidence."
+    ),
     "UserSelectionStrategy": "The number of records of a user in a batch is not a part of the object.",
     "DPKerasConfig": (
         "It counts every batch as a Poisson sample, also if fit() shuffles the records. "
@@ -62,23 +65,33 @@ def described(
     kind = type(configuration).__name__
     if hasattr(configuration, "dp_event") and hasattr(configuration, "neighboring_relation"):
         return configuration.dp_event, _RELATIONS[configuration.neighboring_relation.name]
+    if kind in ALLOCATED:
+        raise UnsupportedConfigurationError(
+            configuration, "dp-accounting has no event for it. Use guarantee_of."
+        )
     if kind not in READ:
-        why = REFUSED.get(kind, f"Give one of: DPExecutionPlan, {', '.join(READ)}.")
+        why = REFUSED.get(kind, f"Give one of: DPExecutionPlan, {', '.join((*READ, *ALLOCATED))}.")
         raise UnsupportedConfigurationError(configuration, why)
-    noise = getattr(configuration, "noise_multiplier", noise_multiplier)
+    return READ[kind](configuration, _noise_of(configuration, noise_multiplier), records)
+
+
+def _noise_of(configuration: Any, given: float | None) -> float:
+    """Return the noise multiplier of a configuration, or the one that is given."""
+    noise: float | None = getattr(configuration, "noise_multiplier", given)
     if noise is None:
         raise UnsupportedConfigurationError(
             configuration, "Its noise_multiplier is not set. Calibrate or give it."
         )
-    return READ[kind](configuration, noise, records)
+    return noise
 
 
 def guarantee_of(
     configuration: Any, *, noise_multiplier: float | None = None, records: int | None = None
-) -> PrivacyLoss:
+) -> Profile:
     """Return the guarantee of a configuration of jax_privacy, under the relation for which it is meant.
 
-    The arguments are those of `described`.
+    The arguments are those of `described`. ``BallsInBinsSampling`` and ``RandomAllocationSampling`` are read, too. They
+    are meant for add-remove, because each record draws its steps by itself.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -93,6 +106,9 @@ def guarantee_of(
     Raises:
         UnsupportedConfigurationError: see `described`.
     """
+    if (kind := type(configuration).__name__) in ALLOCATED:
+        noise = _noise_of(configuration, noise_multiplier)
+        return allocated.account(ALLOCATED[kind](configuration, noise), Adjacency.ADD_REMOVE).guarantee
     event, relation = described(configuration, noise_multiplier=noise_multiplier, records=records)
     return privacy_loss_of(event, relation)
 
@@ -138,7 +154,9 @@ def _fixed(configuration: Any, noise: float, records: int | None) -> Read:
 
 def _check_whole_batches(configuration: Any) -> None:
     if configuration.truncated_batch_size is not None:
-        why = "Its batches are truncated, and dpproof has no pair for a truncated sample."
+        why = (
+            "Its batches are truncated. For one group and independent noise, use the mechanism truncated-sgd."
+        )
         raise UnsupportedConfigurationError(configuration, why)
 
 
@@ -147,3 +165,21 @@ READ: Mapping[str, Callable[[Any, float, int | None], Read]] = {
     "CyclicPoissonSampling": _cyclic,
     "FixedBatchSampling": _fixed,
 }
+
+
+def _bins(configuration: Any, noise: float) -> AllocatedSGDParameters:
+    """Return balls-in-bins sampling. The last cycle may be incomplete, which reveals less than a complete one."""
+    cycle = configuration.cycle_length
+    epochs = max(math.ceil(configuration.iterations / cycle), 1)
+    return AllocatedSGDParameters(noise, cycle, epochs, fresh=False)
+
+
+def _random_steps(configuration: Any, noise: float) -> AllocatedSGDParameters:
+    return AllocatedSGDParameters(noise, configuration.iterations, chosen=configuration.total_participations)
+
+
+ALLOCATED: Mapping[str, Callable[[Any, float], AllocatedSGDParameters]] = {
+    "BallsInBinsSampling": _bins,
+    "RandomAllocationSampling": _random_steps,
+}
+"""Strategies in which each record draws its steps once. dp-accounting has no event for them."""

@@ -15,6 +15,7 @@ from typing import Protocol, runtime_checkable
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number
 from dpproof.accountant.numbers.inversion import check_least, neighbours
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.by_grid import Composed, compose
@@ -63,6 +64,10 @@ class EnclosedLoss(Profile):
     known: Profile | None = None
     """Another guarantee of the composition. The smaller one of two upper bounds counts."""
     _memo: dict[DominatingPair, list[Composed]] = field(default_factory=dict, repr=False, compare=False)
+
+    def sharing(self, rough: Number = 0) -> EnclosedLoss:
+        """Return the same guarantee with coarse deltas. With a ``rough`` above 0, narrow deltas are needed: itself."""
+        return self if rough else replace(self, coarse=True)
 
     def _delta_at(self, point: Fraction) -> Bound:
         low, high = neighbours(point)

@@ -254,7 +254,7 @@ def _epsilon(way: _Way, delta: Fraction, known: float, shares: bool) -> Ends:
         low, high = epsilon_in_closed_form(way.closed, delta)
     elif _never_far(parts, delta):
         return 0.0, 0.0
-    elif shares and _only(parts) is None and (answer := way.shared.epsilon(delta)) is not None:
+    elif shares and _only(parts) is None and (answer := way.shared.epsilon(delta, known)) is not None:
         low, high = answer
     else:
         low, high = _epsilon_by_routes(way, delta, known)

@@ -71,11 +71,19 @@ class Shared:
         least = float(exact(rough) * _OF_ROUGH)
         return None if place is None else self._range(place).delta(epsilon, least)
 
-    def epsilon(self, delta: Fraction) -> Ends | None:
-        """Return bounds on the smallest epsilon >= 0 whose delta is at most ``delta``, which is above 0."""
+    def epsilon(self, delta: Fraction, known: float = 0.0) -> Ends | None:
+        """Return bounds on the smallest epsilon >= 0 whose delta is at most ``delta``, which is above 0.
+
+        If ``known`` is above 0 and proved to be an upper bound, the bounds are 0 and ``known``.
+        """
         log_delta = math.log(delta.numerator) - math.log(delta.denominator)
         place = next((k for k, end in enumerate(_LOGS[1:]) if log_delta > end), None)
-        return None if place is None else self._range(place).epsilon(delta)
+        if place is None:
+            return None
+        there = self._range(place).delta(exact(known), 0.0) if known > 0 else None
+        if there is not None and there[1] <= delta:
+            return 0.0, known
+        return self._range(place).epsilon(delta)
 
     @cached_property
     def _ends(self) -> list[float]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 
 _BITS = 128
 
@@ -32,6 +32,10 @@ class Between(Profile):
 
     def _epsilon_at(self, target: Fraction) -> Bound:
         return self._between(self.least.epsilon(target), self.most.epsilon(target))
+
+    def sharing(self, rough: Number = 0) -> Between:
+        """Return the same guarantee as an object whose answers share work; see ``Profile.sharing``."""
+        return Between(self.least.sharing(rough), self.most.sharing(rough), self.pair)
 
     def _between(self, least: Bound, most: Bound) -> Bound:
         return Bound(min(least.lower, most.upper), most.upper, "mechanism", self.pair)

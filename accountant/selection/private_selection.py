@@ -21,7 +21,8 @@ from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.noise.primitive import by_sensitivity
 from dpproof.accountant.numbers.enclosures import exact
-from dpproof.accountant.theorems.selection import Runs, Selected
+from dpproof.accountant.theorems.runs import Runs
+from dpproof.accountant.theorems.selection import Selected
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def account(
         selected(base, parameters),
         adjacency,
         "classic.private_selection",
-        None,
+        "a run with two or three outputs, or the worst run and a score that is a random number",
         notes=NOTES,
         released="the output of the best run, and nothing else",
     )

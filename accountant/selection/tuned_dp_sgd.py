@@ -14,9 +14,12 @@ from dataclasses import dataclass, replace
 from dpproof.accountant.claims.accountant import Accountant, check_run
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import EXACT, Flag, Integers, Parameters, Reals, parameter
-from dpproof.accountant.claims.result import PrivacyResult
+from dpproof.accountant.claims.result import Attained, PrivacyResult
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.noise import dp_sgd
-from dpproof.accountant.selection.private_selection import NOTES, selected
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.selection.private_selection import NOTES, runs_of, selected
+from dpproof.accountant.theorems.selection import Unranked
 
 
 @dataclass(frozen=True)
@@ -66,14 +69,28 @@ def account(parameters: TunedDPSGDParameters, adjacency: Adjacency) -> PrivacyRe
     """
     check_run(parameters)
     once = dp_sgd.account(training(parameters), adjacency)
+    best = selected(once.guarantee, parameters)
     return replace(
         once,
-        guarantee=selected(once.guarantee, parameters),
+        guarantee=best,
         released="the model of the best training, with its noisy sums, and nothing else",
         statement="classic.private_selection",
-        attained=None,
+        attained=_attained(once, best, parameters),
         notes=(*once.notes, *NOTES),
     )
+
+
+def _attained(once: PrivacyResult, best: Profile, parameters: TunedDPSGDParameters) -> Attained:
+    """Return the lower bound of known neighbours and scores.
+
+    If removal and addition have the same losses, the neighbours of one training and a score that depends on its noisy
+    sums reach the lower bound of ``best``. Otherwise they are only known to reach the guarantee of one training.
+    """
+    assert once.attained is not None
+    one = once.guarantee
+    if not isinstance(one, PrivacyLoss) or len(one.alternatives) == 1:
+        return Attained(best, f"{once.attained.pair}; the score depends on the noisy sums only")
+    return Attained(Unranked(one, runs_of(parameters)), f"{once.attained.pair}; the score is a random number")
 
 
 ACCOUNTANT = Accountant(

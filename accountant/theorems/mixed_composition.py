@@ -120,7 +120,7 @@ def _by_pairs(guarantees: Sequence[Profile], lower: bool) -> PrivacyLoss:
 
 def _surrogate(guarantee: Profile) -> Sides:
     """Return a pair for both directions. Its profile is at least the guarantee's, so only upper bounds hold."""
-    return (((dominating_pair(guarantee), 1),),)
+    return (((dominating_pair(guarantee.sharing()), 1),),)
 
 
 @singledispatch

@@ -7,8 +7,8 @@ f'(u) times its probability in one run. So selection multiplies the privacy loss
 where u and v are the probabilities under P and Q that a run is no better.
 
 The trade-off function T of the base gives v >= T(1 - u). For each likelihood ratio of one run, the worst rank u
-is then a maximum over one number, and the result is a sum of values of the base's privacy profile. A run whose
-best outputs are arranged in three groups gives lower bounds. Proofs: docs/notes/selection.md.
+is then a maximum over one number, and the result is a sum of values of the base's privacy profile. A run whose best
+outputs are arranged in three groups gives lower bounds. Proofs: docs/notes/selection.md.
 
 Source: Papernot and Steinke, arXiv:2110.03620v2 (the laws of K, and bounds for Renyi DP); Koskela, Redberg and
 Wang, arXiv:2402.06701v1 (a weaker bound from the privacy profile). This project's statement
@@ -29,109 +29,39 @@ from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import cache, cached_property
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import enclose, sign_change
 from dpproof.accountant.pairs.atoms import dominating_pair
+from dpproof.accountant.theorems.runs import Runs
 
 _BITS = 192
-_SMALLEST_STOP = 1e-300
 
 
 @dataclass(frozen=True)
-class Runs:
-    """The distribution of the number K of runs.
+class Unranked(Profile):
+    """The guarantee of the best run if the score is a random number. Then the output is that of one run, or nothing.
 
-    With a ``shape`` eta above -1, K has the truncated negative binomial distribution: K is at least 1, and the
-    probability of k is proportional to (1 - gamma)^k Gamma(k + eta)/k!. The number gamma follows from the ``mean``.
-    The shape 1 is the geometric distribution, and the shape 0 the logarithmic one. Without a shape, K has the
-    Poisson distribution. Then K may be 0, and nothing is released.
-
-    >>> float(Runs(10, 1).stop), float(Runs(10, "0.5").stop), float(Runs(1).none)
-    (0.1, 0.0625, 0.367879...)
-
-    Raises:
-        ValueError: for a mean outside (0, 1e9], or below 1 with a shape; for a shape outside (-1, 1000].
+    ``base`` is the guarantee of one run. The lower bounds use the probability that there is a run.
     """
 
-    mean: Number
-    shape: Number | None = None
+    base: Profile
+    runs: Runs
 
-    def __post_init__(self) -> None:
-        if not 0 < exact(self.mean, "mean") <= 10**9:
-            raise ValueError(f"mean ({self.mean!r}) must be above 0 and at most 1e9")
-        if self.shape is None:
-            return
-        if exact(self.mean) < 1:
-            raise ValueError(f"mean ({self.mean!r}) must be at least 1, because there is always one run")
-        if not -1 < exact(self.shape, "shape") <= 1000:
-            raise ValueError(f"shape ({self.shape!r}) must be above -1 and at most 1000")
+    def _delta_at(self, point: Fraction) -> Bound:
+        found = self.base.delta(point)
+        with precision(_BITS):
+            least = round_down(arb_of(self._chance * exact(found.lower)))
+        return Bound(max(least, 0.0), found.upper)
+
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        low = self.base.epsilon(target / self._chance).lower if target < self._chance else 0.0
+        return Bound(low, self.base.epsilon(target).upper)
 
     @cached_property
-    def stop(self) -> flint.arb:
-        """An interval around gamma, the parameter of the truncated negative binomial distribution; 1 for Poisson."""
+    def _chance(self) -> Fraction:
+        """A lower bound on the probability that there is a run."""
         with precision(_BITS):
-            return flint.arb(1) if self.shape is None else _stop(exact(self.mean), exact(self.shape))
-
-    @property
-    def none(self) -> flint.arb:
-        """An interval around the probability that there is no run."""
-        return (-self._mean).exp() if self.shape is None else flint.arb(0)
-
-    def weight(self, missing: flint.arb) -> flint.arb:
-        """Return f'(1 - missing), the weight of an output that a run exceeds with probability ``missing``."""
-        return self._mean / self.ratio(flint.arb(0), missing)
-
-    def ratio(self, missing: flint.arb, other: flint.arb) -> flint.arb:
-        """Return the quotient of two weights, f'(1 - missing)/f'(1 - other)."""
-        if self.shape is None:
-            return (self._mean * (other - missing)).exp()
-        return (self._still(other) / self._still(missing)) ** (1 + arb_of(exact(self.shape)))
-
-    def none_above(self, missing: flint.arb) -> flint.arb:
-        """Return f(1 - missing), the probability that no run exceeds the output of this rank."""
-        if self.shape is None:
-            return (-self._mean * missing).exp()
-        if exact(self.mean) == 1:
-            return 1 - missing
-        shape, logs = exact(self.shape), (self._still(missing).log(), self.stop.log())
-        if shape == 0:
-            return logs[0] / logs[1]
-        left, right = ((-arb_of(shape) * log).expm1() for log in logs)
-        return left / right
-
-    def _still(self, missing: flint.arb) -> flint.arb:
-        return self.stop + (1 - self.stop) * missing
-
-    @property
-    def _mean(self) -> flint.arb:
-        return arb_of(exact(self.mean))
-
-
-def _stop(mean: Fraction, shape: Fraction) -> flint.arb:
-    """Return an interval around the gamma that gives the mean. The mean falls as gamma grows."""
-    if mean == 1:
-        return flint.arb(1)
-    if shape == 1:
-        return 1 / arb_of(mean)
-    low, high, goal = _SMALLEST_STOP, 1.0, arb_of(mean)
-    if not _mean_at(low, shape) > goal:
-        raise ValueError(f"mean ({float(mean)!r}) is too large for shape ({float(shape)!r})")
-    while (middle := math.sqrt(low * high) if high > 2 * low else (low + high) / 2) not in (low, high):
-        if not _mean_at(middle, shape) > goal:
-            high = middle
-        else:
-            low = middle
-    high = math.nextafter(high, 1.0)
-    if not (high == 1 or _mean_at(high, shape) < goal):
-        raise ArithmeticError(f"No gamma could be certified for the mean {float(mean)!r}.")
-    return flint.arb(low).union(flint.arb(high))
-
-
-def _mean_at(stop: float, shape: Fraction) -> flint.arb:
-    """Return the mean number of runs, eta (1 - gamma)/(gamma (1 - gamma^eta)), or its limit at the shape 0."""
-    gamma, eta = flint.arb(stop), arb_of(shape)
-    spent = -gamma.log() if shape == 0 else -(eta * gamma.log()).expm1() / eta
-    return (1 - gamma) / (gamma * spent)
+            return exact(round_down(1 - self.runs.none))
 
 
 @dataclass(frozen=True)
@@ -141,8 +71,7 @@ class Selected(Profile):
     The bounds enclose the smallest delta and epsilon that hold for all runs with the guarantee ``base``, and for
     every way to order their outputs. The output must be all that is released about the runs, and the number of
     runs must have the distribution ``runs``. The guarantee ``base`` covers the whole output of a run, with the
-    score by which it is chosen. Ties are broken without use of the data, for example by a lottery or for the
-    earlier run.
+    score by which it is chosen. Ties are broken without use of the data, for example for the earlier run.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
     >>> Selected(GaussianDP("0.5"), Runs(10, 1)).epsilon("1e-6").upper < 3.30
@@ -156,6 +85,11 @@ class Selected(Profile):
     base: Profile
     runs: Runs
 
+    @cached_property
+    def _known(self) -> Profile:
+        """The guarantee of one run, whose answers share work."""
+        return self.base.sharing()
+
     def _delta_at(self, point: Fraction) -> Bound:
         high = self._most(point)
         return Bound(min(self._least(point), high), high)
@@ -165,9 +99,8 @@ class Selected(Profile):
         found = self._sum(point)
         if found < _LARGE:
             return found
-        ends = [(point + step, self._sum(point + step)) for step in _STEPS]
-        if math.isfinite(self._top):
-            ends.append((exact(self._top), 0.0))
+        ends = [(exact(self._top), 0.0)] if math.isfinite(self._top) else []
+        ends += [(point + step, self._sum(point + step)) for step in _STEPS]
         return min(found, *(ApproxDP(at, delta).delta(point).upper for at, delta in ends))
 
     def _sum(self, point: Fraction) -> float:
@@ -175,7 +108,7 @@ class Selected(Profile):
         total, parts = flint.arb(0), self._envelope.parts
         with precision(_BITS):
             for k, (log, share) in enumerate(parts):
-                value = _profile(self.base, point - exact(log))
+                value = _profile(self._known, point - exact(log))
                 total += share * value
                 rest = sum((later for _, later in parts[k + 1 :]), flint.arb(0)) * value
                 if rest < total * _NEGLIGIBLE:  # the values fall from each knot to the next
@@ -185,8 +118,7 @@ class Selected(Profile):
     def _least(self, point: Fraction) -> float:
         """Return a lower bound on delta, from a run whose score says nothing, or from one with three outputs."""
         with precision(_BITS):
-            plain = (1 - self.runs.none) * flint.arb(self.base.delta(point).lower)
-            return max(round_down(plain), self._by_three_outputs(point), 0.0)
+            return max(Unranked(self._known, self.runs).delta(point).lower, self._by_three_outputs(point))
 
     def _by_three_outputs(self, point: Fraction) -> float:
         """Return the largest delta of some runs with three outputs, or 0.
@@ -195,12 +127,12 @@ class Selected(Profile):
         the sets that are hardest to tell apart by the base's trade-off function, or harder.
         """
         loss = max(point - exact(self._envelope.parts[0][0]), Fraction(0))
-        mass = _mass_beyond(self.base, loss)
+        mass = _mass_beyond(self._known, loss)
         bounded = math.isfinite(self._top)  # then the largest loss has a probability
         shares = (1.0, 0.05, 1e-3) if bounded else (1.0,)
-        firsts = list(self._nodes)
-        for some in (exact(mass * share) for share in shares if 0 < mass * share < 1):
-            firsts.append((some, exact(self.base.trade_off(1 - some, -float(loss)).upper)))
+        some = [exact(mass * share) for share in shares if 0 < mass * share < 1]
+        least = [exact(self._known.trade_off(1 - at, -float(loss)).upper) for at in some]
+        firsts = [*self._nodes, *zip(some, least, strict=True)]
         grown = arb_of(point).exp()
         pairs = ((first, last) for first in firsts for last in self._nodes if _convex(*first, *last))
         return max((self._difference(*first, *last, grown) for first, last in pairs), default=0.0)
@@ -216,47 +148,48 @@ class Selected(Profile):
         """Some probabilities x under P, and upper bounds on the least probability under Q of such a set."""
         best = self._envelope.missing
         ranks = {at for at in (best, best / 3, min(3 * best, (1 + best) / 2)) if 0 < at < 1}
-        return tuple((1 - exact(at), exact(self.base.trade_off(at).upper)) for at in sorted(ranks))
+        return tuple((1 - exact(at), exact(self._known.trade_off(at).upper)) for at in sorted(ranks))
 
     def _epsilon_at(self, target: Fraction) -> Bound:
         if target == 0:
             return self._pure()
-        start = self.base.epsilon(target / max(exact(self.runs.mean), Fraction(1))).upper
+        start = self._known.epsilon(target / max(exact(self.runs.mean), Fraction(1))).upper
         if math.isinf(start):
             return Bound(self._epsilon_at_failure(target), math.inf)
         high = _root(self._most, target, start + self._envelope.parts[0][0])
         points = (min(high, float(_FAR)) * (1 - share) for share in _SHARES)
-        return Bound(next((at for at in points if exact(self._least(exact(at))) > target), 0.0), high)
+        low = next((at for at in points if exact(self._least(exact(at))) > target), 0.0)
+        plain = Unranked(self._known, self.runs).epsilon(target).lower
+        return Bound(min(max(low, plain), high), high)
 
     def _epsilon_at_failure(self, target: Fraction) -> float:
         """Return infinity if a run's outputs that are impossible under Q are selected too often, and otherwise 0."""
+        failure = flint.arb(self._known.delta(_FAR).lower)
         with precision(_BITS):
-            failure = flint.arb(self.base.delta(_FAR).lower)
             return math.inf if 1 - self.runs.none_above(failure) > arb_of(target) else 0.0
 
     def _pure(self) -> Bound:
         """Return bounds on epsilon at delta 0: the base's epsilon and the largest quotient of two weights."""
-        own = self.base.epsilon(0)
+        own = self._known.epsilon(0)
         if math.isinf(own.lower) or math.isinf(own.upper):
             return Bound(own.lower, math.inf)
         with precision(_BITS):
-            high = self._top
             missing = exact(self._envelope.missing)
-            other = 1 - exact(self.base.trade_off(missing).upper)
+            other = 1 - exact(self._known.trade_off(missing).upper)
             ratio = self.runs.ratio(arb_of(missing), arb_of(other)).log()
             low = round_down(arb_of(exact(own.lower)) + ratio) if ratio > 0 else own.lower
-            return Bound(min(max(low, 0.0), high), high)
+            return Bound(min(max(low, 0.0), self._top), self._top)
 
     @cached_property
     def _top(self) -> float:
         """An upper bound on the largest privacy loss, which may be infinite."""
         with precision(_BITS):
-            return round_up(flint.arb(self.base.epsilon(0).upper) + flint.arb(self._envelope.parts[0][0]))
+            return round_up(flint.arb(self._known.epsilon(0).upper) + flint.arb(self._envelope.parts[0][0]))
 
     @cached_property
     def _envelope(self) -> _Envelope:
         with precision(_BITS):
-            return _envelope(self.base, self.runs)
+            return _envelope(self._known, self.runs)
 
 
 _FAR, _STEP = Fraction(2**20), Fraction(1, 64)

@@ -149,20 +149,29 @@ Earlier runs found these wrong ends. Each is now a regression test in `tests/tes
 """
 
 
+_HOW_TO_READ = """\
+Each point is a set of parameters, drawn at random from the box of its case. The boxes are listed below. A case of
+kind `closed form` is compared with a formula in ball arithmetic, and one of kind `reference` with another method at
+higher precision. `consistency` compares answers with each other. A region is a part of a box, or a method.
+
+A violation is an upper bound below the reference, or a lower bound above it. A refusal, or an infinite upper bound
+with a finite lower bound, counts as no answer. The width of an answer is (upper - lower)/upper. `width, 95%` is a
+width that 95 of 100 answers do not exceed: the median over equal parts of the case. `DP-SGD, both routes` compares
+two methods of computation; `one route only` counts the points at which one of them gave no answer. `pairs by their
+masses` asks for delta from the rounded probabilities of which a grid is made."""
+
+
 def page(rows: list[dict[str, Any]], folder: Path) -> str:
     """The campaign's result as Markdown, with the rounded noise and the attacks that were made in this folder."""
     hours = sum(row["seconds"] for row in rows) / 3600
+    done = sum(int(sum(values[:3])) for row in rows for values in row["regions"].values())
+    planned = sum(case.points for case in CASES)
     lines = [
         "# Soundness campaign",
         "",
-        f"Written by `make campaign`; {hours:.2f} processor hours so far.",
+        f"Written by `make campaign`; {hours:.2f} processor hours and {done:,} of {planned:,} planned points so far.",
         "",
-    ]
-    lines += [
-        "A violation is an upper end below the reference or a lower end above it. A refusal, or an infinite upper end",
-        "above a finite lower end, counts as no answer. Widths are relative widths of epsilon. `width, 95%` is the",
-        "width that 95 of 100 answers do not exceed (the median over chunks). `DP-SGD, both routes` compares two",
-        "methods of computation; `one route only` counts the points at which one of them gave no answer.",
+        _HOW_TO_READ,
         "",
     ]
     lines += ["| case | kind | region | points | violations | no answer | width, 95% | widest |"]

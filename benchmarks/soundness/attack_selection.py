@@ -22,7 +22,8 @@ from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.privacy_loss.single import epsilon_by_shares
 from dpproof.accountant.theorems.filters import ApproxFilter, ApproxOdometer, BudgetExceededError, ZCDPFilter
 from dpproof.accountant.theorems.individual import IndividualGaussianFilter
-from dpproof.accountant.theorems.selection import Runs, Selected
+from dpproof.accountant.theorems.runs import Runs
+from dpproof.accountant.theorems.selection import Selected
 
 
 def shares_of_atoms(rng: np.random.Generator, fine: int) -> Seen:

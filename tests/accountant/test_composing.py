@@ -96,6 +96,23 @@ def test_shared_answers_agree_with_single_ones_and_do_not_depend_on_the_order():
             assert found[point].relative_width < 1e-5
 
 
+def test_an_upper_bound_of_the_other_direction_is_taken_only_where_it_is_proved():
+    shared = TRAINING.sharing()._ways[1].shared
+    delta = Fraction(1, 10**6)
+    low, high = shared.epsilon(delta)
+    assert shared.epsilon(delta, high * 1.001) == (0.0, high * 1.001)
+    assert shared.epsilon(delta, low * 0.999) == (low, high)
+
+
+def test_random_allocation_composes_with_other_mechanisms():
+    """The sum over grids of an upper bound is above the bound of one mechanism, and below that of basic composition."""
+    drawn = account("allocated-sgd", noise_multiplier=2, steps=10, chosen=2, adjacency="add-remove")
+    noise = account("gaussian", sigma=8, sensitivity=1, adjacency="add-remove")
+    found = compose(drawn, noise).epsilon("1e-6").upper
+    one, other = (result.epsilon("5e-7").upper for result in (drawn, noise))
+    assert drawn.epsilon("1e-6").lower < found < one + other
+
+
 def counts(relation="replace"):
     return [account("gaussian", sigma=sigma, query="count", adjacency=relation) for sigma in (3, 4)]
 

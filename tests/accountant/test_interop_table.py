@@ -14,6 +14,7 @@ import attr
 import pytest
 from dp_accounting import dp_event as dp
 
+from dpproof import account
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, RenyiDP
 from dpproof.accountant.interop import jax_privacy
@@ -26,7 +27,8 @@ from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse, truthful_response
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.sampling import truncated
-from dpproof.accountant.theorems.selection import Runs, Selected
+from dpproof.accountant.theorems.runs import Runs
+from dpproof.accountant.theorems.selection import Selected
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "interop.md"
 
@@ -305,10 +307,7 @@ def test_configurations_of_jax_privacy_are_events(given, more, event, relation):
         (BandMFConfig(8, 2, [1.0], 2.0, truncated_batch_size=5, num_examples=9), "truncated"),
         (CyclicPoissonSampling(0.5, 4), "noise_multiplier is not set"),
         (FixedBatchSampling(5, 4), "noise_multiplier is not set"),
-        *(
-            (type(name, (), {})(), "not supported")
-            for name in ("BallsInBinsSampling", "DPKerasConfig", "Other")
-        ),
+        *((type(name, (), {})(), "not supported") for name in ("BMinSepSampling", "DPKerasConfig", "Other")),
     ],
     ids=lambda each: each if isinstance(each, str) else type(each).__name__,
 )
@@ -317,7 +316,39 @@ def test_other_configurations_are_refused(given, reason):
         jax_privacy.guarantee_of(given)
 
 
+@dataclass
+class BallsInBinsSampling:
+    iterations: int
+    cycle_length: int
+
+
+@dataclass
+class RandomAllocationSampling:
+    total_participations: int
+    iterations: int
+
+
+@pytest.mark.parametrize(
+    ("given", "same"),
+    [
+        (BallsInBinsSampling(20, 8), {"steps": 8, "epochs": 3, "fresh": False}),
+        (RandomAllocationSampling(1, 8), {"steps": 8}),
+        (RandomAllocationSampling(3, 8), {"steps": 8, "chosen": 3}),
+    ],
+    ids=str,
+)
+def test_steps_that_a_record_draws_once_have_the_guarantee_of_random_allocation(given, same):
+    found = jax_privacy.guarantee_of(given, noise_multiplier=4.0).delta(1)
+    assert found == account("allocated-sgd", noise_multiplier=4.0, adjacency="add-remove", **same).delta(1)
+    with pytest.raises(jax_privacy.UnsupportedConfigurationError, match="no event for it"):
+        jax_privacy.described(given, noise_multiplier=4.0)
+
+
 def test_the_page_lists_the_configurations():
     rows = table("Configurations of jax_privacy")
-    assert {name for name, answer in rows.items() if answer} == {"DPExecutionPlan", *jax_privacy.READ}
+    assert {name for name, answer in rows.items() if answer} == {
+        "DPExecutionPlan",
+        *jax_privacy.READ,
+        *jax_privacy.ALLOCATED,
+    }
     assert {name for name, answer in rows.items() if not answer} == set(jax_privacy.REFUSED)

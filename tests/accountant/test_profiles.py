@@ -41,7 +41,8 @@ from dpproof.accountant.sparse_vector.gaussian_pair import OneEvent
 from dpproof.accountant.sparse_vector.technique import AlternatingPair, Moves
 from dpproof.accountant.theorems.group_privacy import GroupProfile
 from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal
-from dpproof.accountant.theorems.selection import Runs, Selected
+from dpproof.accountant.theorems.runs import Runs
+from dpproof.accountant.theorems.selection import Selected
 
 ROUNDS = Rounds(20, Fraction(1, 10), Fraction(1, 10), Fraction(0))
 LOSS = PrivacyLoss([[(Laplace(4.0), 2)]])

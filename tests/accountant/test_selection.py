@@ -11,11 +11,13 @@ import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.noise import dp_sgd
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.selection import private_selection, tuned_dp_sgd
-from dpproof.accountant.theorems.selection import Runs, Selected
+from dpproof.accountant.theorems.runs import Runs
+from dpproof.accountant.theorems.selection import Selected
 from dpproof.mechanisms.selection.private_selection import number_of_runs, sample, select_best
 
 LAWS = [
@@ -212,6 +214,19 @@ def test_tuned_training_is_the_selection_from_one_training():
     assert found.statement == "classic.private_selection"
     with pytest.raises(ValueError, match="steps"):
         tuned_dp_sgd.account(tuned_dp_sgd.TunedDPSGDParameters(1.0, 10.0, 0, 5.0), Adjacency.ADD_REMOVE)
+
+
+def test_the_lower_bound_of_tuned_training_is_that_of_a_known_pair_and_score():
+    """Under add-remove with sampling, only a score that is a random number is known: one training, or nothing."""
+    asked = tuned_dp_sgd.TunedDPSGDParameters(0.01, 1.0, 1000, mean_runs=1.5, poisson=True)
+    training = dp_sgd.account(tuned_dp_sgd.training(asked), Adjacency.ADD_REMOVE).guarantee
+    found = tuned_dp_sgd.account(asked, Adjacency.ADD_REMOVE)
+    low, chance = found.attained.guarantee, 1 - math.exp(-1.5)
+    assert low.delta(1).lower == pytest.approx(chance * training.delta(1).lower, rel=1e-9)
+    assert low.epsilon("1e-4").lower == pytest.approx(training.epsilon(1e-4 / chance).lower, rel=1e-9)
+    assert low.epsilon("1e-4").lower <= found.guarantee.epsilon("1e-4").lower * (1 + 1e-6)
+    symmetric = tuned_dp_sgd.account(asked, Adjacency.REPLACE)
+    assert symmetric.attained.guarantee == symmetric.guarantee
 
 
 @pytest.mark.parametrize("change", [{}, {"shape": 0.0}, {"shape": -0.5}, {"poisson": True}], ids=str)
