@@ -97,7 +97,9 @@ def _power(
         return unmeasured(spared(ended, curve.epsilon(plan.stated).upper, plan.stated, alpha, seed))
     left = [stream.score for stream in (ended.in_values if ended.refuted else ended.streams)]
     leading = plan.edition > 2
-    planted = partial(_planting, made, pair, layout, left, points, ended.samples, alpha, seed, executor, leading)
+    planted = partial(
+        _planting, made, pair, layout, left, points, ended.samples, alpha, seed, executor, leading
+    )
     return measured(planted, curve, points, seed)
 
 

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from dpproof.audits.engine.betting.trial import Trial, run_trial
 from dpproof.audits.engine.power.fresh_outputs import FreshOutputs, Outputs
 from dpproof.audits.engine.sampling.blocks import largest_block
 from dpproof.audits.engine.scores.layout import Layout
-from dpproof.audits.engine.scores.protocol import Score, Scorer, View, shares
+from dpproof.audits.engine.scores.protocol import Score, View, shares
 from dpproof.audits.time_budget import check_time
 
 Floats = NDArray[np.float64]
@@ -218,7 +219,9 @@ class Planting:
         most, every, first = MOST * self._samples + SPARE, np.arange(len(self._scores)), self._leaders()
         stream = _Stream(self._fresh, self._next, planted, most, [self._scores[one].view for one in first])
         placed: list[tuple[Ints, Ints]] = []
-        trial = self._trial(first, stream, self._blocks(stream, planted.laws, rng, pace := Pace(), placed), pace)
+        trial = self._trial(
+            first, stream, self._blocks(stream, planted.laws, rng, pace := Pace(), placed), pace
+        )
         if not trial.refuted and first.size < every.size:
             trial = self._trial(every, stream, placed)
         if trial.refuted and len(trial.streams) == every.size:
@@ -239,7 +242,7 @@ class Planting:
     ) -> Trial:
         """Bet with some of the scores. Each has its share of the wealth of all scores."""
         share = float(self._shares[chosen].sum()) if chosen.size < len(self._scores) else 1.0
-        scores = [_Known(self._scores[one], stream) for one in chosen]
+        scores = [_Known(self._scores[one], stream.view(self._scores[one].view)) for one in chosen]
         return run_trial(self._points, blocks, scores, share * self._alpha, pace=pace)
 
     def _blocks(
@@ -276,6 +279,7 @@ class _Stream:
         self, fresh: FreshOutputs, first: int, planted: Planted, most: int, views: Sequence[View]
     ) -> None:
         self._views = views
+        self._known: dict[int, View] = {}
         self.chunks: list[Outputs] = []
         self._fresh, self._first, self._cells = fresh, first, planted.cells
         self._most = -(-most // fresh.size)
@@ -304,6 +308,10 @@ class _Stream:
         for cell, left in enumerate(self._waiting):
             self._waiting[cell] = np.append(left, start + np.flatnonzero(cells == cell))
 
+    def view(self, view: View) -> View:
+        """Return the function from places to outputs in this view, the same object for the same view."""
+        return self._known.setdefault(id(view), partial(self.seen, view))
+
     def seen(self, view: View, places: Ints) -> NDArray[Any]:
         """Return the outputs at the given places in the view of a score."""
         if not len(places):
@@ -316,15 +324,7 @@ class _Stream:
 class _Known:
     """A score that takes places in a stream instead of outputs. Each view is computed once for each output."""
 
-    def __init__(self, score: Score, stream: _Stream) -> None:
+    def __init__(self, score: Score, view: View) -> None:
         self.name, self.oriented, self.training = score.name, score.oriented, score.training
         self.weight = float(getattr(score, "weight", 1.0))
-        self._score, self._stream, self._looks = score, stream, score.view
-
-    def view(self, places: NDArray[Any]) -> NDArray[Any]:
-        """Return the outputs at these places in the view of the score."""
-        return self._stream.seen(self._looks, places)
-
-    def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Fit the score."""
-        return self._score.fit(outputs, labels)
+        self.fit, self.view = score.fit, view
