@@ -151,6 +151,8 @@ MOST, SPARE = 4, 1024
 """An audit of a planted violation uses at most `MOST` times its samples plus `SPARE` outputs; else it is a miss."""
 LEADING = 0.9
 """The leading scores of a kind of events are the fewest that earned this share of the wealth in its earlier audits."""
+IDLE = 2
+"""After so many audits in a row in which the other scores did not help either, what the leading ones miss is a miss."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +172,8 @@ class Planting:
     """An object that runs audits of planted (known) violations one after the other, each on fresh outputs.
 
     With ``leading``, the leading scores bet first, each with its share of the wealth. If they refute the claim alone,
-    all scores together would refute it on the same samples. Otherwise all scores bet on the same samples
-    (docs/notes/audit_power.md, Lemma 5).
+    all scores together would refute it on the same samples. Otherwise all scores bet on the same samples, until this
+    has not helped for some time. So the counted detections are never too many (docs/notes/audit_power.md, Lemma 5).
 
     Args:
         fresh: the source of the outputs.
@@ -209,7 +211,7 @@ class Planting:
 
     def begin(self) -> None:
         """Start again at the first output. This is called for each kind of event, so all kinds use the same outputs."""
-        self._next, self._earned = 0, np.zeros(len(self._scores))
+        self._next, self._idle, self._earned = 0, 0, np.zeros(len(self._scores))
 
     def sees(self, planted: Planted, rng: np.random.Generator) -> bool:
         """Return whether one audit of samples to which this violation was added refutes the claim.
@@ -222,8 +224,9 @@ class Planting:
         trial = self._trial(
             first, stream, self._blocks(stream, planted.laws, rng, pace := Pace(), placed), pace
         )
-        if not trial.refuted and first.size < every.size:
+        if not trial.refuted and first.size < every.size and self._idle < IDLE:
             trial = self._trial(every, stream, placed)
+            self._idle = 0 if trial.refuted else self._idle + 1
         if trial.refuted and len(trial.streams) == every.size:
             self._earned += trial.earned
         self._next += len(stream.chunks)
