@@ -149,9 +149,10 @@ Ints = NDArray[np.int64]
 
 MOST, SPARE = 4, 1024
 """An audit of a planted violation uses at most `MOST` times its samples plus `SPARE` outputs; else it is a miss."""
-LEADING = 0.9
-"""The leading scores of a kind of events are the fewest that earned this share of the wealth in its earlier audits."""
-IDLE = 2
+SCOUTS, LEADING = 3, 0.95
+"""The leading scores of a kind of events are the fewest that earned the share `LEADING` of the wealth in its earlier
+audits. All scores bet in the first audits, until `SCOUTS` have detected the violation."""
+IDLE = 3
 """After so many audits in a row in which the other scores did not help either, what the leading ones miss is a miss."""
 
 
@@ -233,10 +234,10 @@ class Planting:
         return trial.refuted
 
     def _leaders(self) -> Ints:
-        """Return the places of the leading scores; of all scores if nothing was earned yet."""
+        """Return the places of the leading scores; of all scores until `SCOUTS` audits have detected the violation."""
         order = np.argsort(-self._earned, kind="stable")
         earned = self._earned[order].cumsum()
-        if not self._leading or earned[-1] == 0:
+        if not self._leading or earned[-1] < SCOUTS - 0.5:
             return np.arange(len(self._scores))
         return np.sort(order[: 1 + int(earned.searchsorted(LEADING * earned[-1]))])
 
