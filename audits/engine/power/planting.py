@@ -152,7 +152,7 @@ MOST, SPARE = 4, 1024
 SCOUTS, LEADING = 3, 0.95
 """The leading scores of a kind of events are the fewest that earned the share `LEADING` of the wealth in its earlier
 audits. All scores bet in the first audits, until `SCOUTS` have detected the violation."""
-IDLE = 3
+IDLE = 2
 """After so many audits in a row in which the other scores did not help either, what the leading ones miss is a miss."""
 
 
