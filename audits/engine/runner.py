@@ -44,7 +44,7 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
     executor = None if made.sparing else plan.executor  # a sparing mechanism makes its calls by the executor
     claimed = curve.epsilon(delta).upper
     points = curve_points(curve, delta, claimed)
-    layout, scores, edition = _scored(check_randomness(made, pair, seed, budget), plan)
+    layout, scores, plan = _scored(check_randomness(made, pair, seed, budget), plan)
     record, rows, pace = Record(), RowRecord(), Pace()
     watched = rows.watching(draw_blocks(made, pair, seed, budget, executor, layout, record, pace))
     last, sparing = last_sample(), made.sparing > 0
@@ -53,6 +53,7 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
     )
     rows.check()
     called = {"curve": curve, "sampler": sampler, "pair": pair, "scores": plan.scores}
+    edition = {"edition": plan.edition} if plan.edition > 1 else {}
     how = {**plan.spent, **edition, **_own_randomness(made), **_replay(plan, called), **trial.ended}
     measure = partial(_power, made, pair, curve, plan, layout, points, executor)
     asked = None if plan.known_ratio and plan.power else measure
@@ -70,12 +71,12 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
     return found
 
 
-def _scored(layout: Layout, plan: AuditPlan) -> tuple[Layout, Sequence[Score], dict[str, int]]:
-    """Return the layout under the chosen scores, the scores, and the note in a witness on the edition of the scores."""
+def _scored(layout: Layout, plan: AuditPlan) -> tuple[Layout, Sequence[Score], AuditPlan]:
+    """Return the layout under the chosen scores, the scores, and the plan with the edition that the scores need."""
     first, rich = (replace(layout, rich=rich) for rich in (False, plan.edition > 1))
     scores = rich.chosen(plan.scores)
-    edition = {"edition": plan.edition} if len(scores) > len(first.chosen(plan.scores)) else {}
-    return rich.under(scores), scores, edition
+    edition = plan.edition if len(scores) > len(first.chosen(plan.scores)) else 1
+    return rich.under(scores), scores, replace(plan, edition=edition)
 
 
 def _power(
@@ -95,7 +96,10 @@ def _power(
     if made.sparing:
         return unmeasured(spared(ended, curve.epsilon(plan.stated).upper, plan.stated, alpha, seed))
     left = [stream.score for stream in (ended.in_values if ended.refuted else ended.streams)]
-    planted = partial(_planting, made, pair, layout, left, points, ended.samples, alpha, seed, executor)
+    leading = plan.edition > 2
+    planted = partial(
+        _planting, made, pair, layout, left, points, ended.samples, alpha, seed, executor, leading
+    )
     return measured(planted, curve, points, seed)
 
 
@@ -124,6 +128,7 @@ def _planting(
     alpha: float,
     seed: int,
     executor: Executor | None,
+    leading: bool,
 ) -> tuple[Outputs, Planting]:
     """Return a sketch of the outputs, and the settings for planted audits that are like this one.
 
@@ -135,7 +140,7 @@ def _planting(
     count = min(SKETCH, max(FEWEST, samples)) + weighed
     sketch = draw_sketch(made, pair, layout, count, seed, executor)
     fresh = FreshOutputs(made, pair, layout, samples, seed, executor)
-    return sketch, Planting(fresh, layout, samples, scores, points, alpha, made.together)
+    return sketch, Planting(fresh, layout, samples, scores, points, alpha, made.together, leading=leading)
 
 
 def _replay(plan: AuditPlan, called: Mapping[str, object]) -> dict[str, object]:

@@ -19,6 +19,8 @@ from dpproof.audits.engine.power.fresh_outputs import FreshOutputs
 from dpproof.audits.engine.power.planting import MULTIPLE, Planted, Planting, _Stream, doubled
 from dpproof.audits.engine.sampling.callables import as_mechanism
 from dpproof.audits.engine.scores.layout import Layout
+from dpproof.audits.engine.scores.linear import BestCoordinate, LinearDiscriminant
+from dpproof.audits.engine.scores.products import Norm
 from dpproof.audits.engine.scores.protocol import Identity, whole
 from tests.rows import rows
 
@@ -162,6 +164,34 @@ def test_audits_of_a_class_share_no_output(bits):
     planting.sees(planted, np.random.default_rng(0))
     assert drawn[-1] < len(drawn) - 1
     assert planting.used < len(drawn) * fresh.size
+
+
+class Watched(Planting):
+    """Bets again with all scores wherever the leading ones have bet, and counts both answers."""
+
+    def _trial(self, chosen, stream, blocks, pace=None):
+        placed = []
+        trial = super()._trial(chosen, stream, (placed.append(block) or block for block in blocks), pace)
+        every = super()._trial(np.arange(len(self._scores)), stream, placed)
+        self.answers = [*getattr(self, "answers", []), (len(chosen), trial.refuted, every.refuted)]
+        return trial
+
+
+def test_what_the_leading_scores_detect_is_what_all_scores_detect():
+    """Lemma 5 of docs/notes/audit_power.md. The violation is weak, so that some audits miss it."""
+    made = as_mechanism(lambda _value, n, rng: rng.normal(size=(n, 3)))
+    pair = Neighbours(0, 1, "any", "0 or 1", lambda _first, _second: None)
+    layout = Layout.of([np.random.default_rng(0).normal(size=(100, 3))])
+    fresh = FreshOutputs(made, pair, layout, 600, seed=0)
+    scores = [LinearDiscriminant(None), BestCoordinate(), Norm()]
+    planting = Watched(fresh, layout, 600, scores, (CurvePoint(0.5, 0.0),), 0.01, leading=True)
+    laws = np.array([[0.8, 0.2], [0.35, 0.65]])
+    planted = Planted(lambda outputs: (outputs.rows[:, 0] >= 0.2).astype(int), laws)
+    seen = [planting.sees(planted, np.random.default_rng(run)) for run in range(25)]
+    assert all(every for _, alone, every in planting.answers if alone)
+    assert any(seen)
+    assert not all(seen)
+    assert min(size for size, *_ in planting.answers) < len(scores)
 
 
 def test_chunks_do_not_depend_on_workers_nor_on_when_they_are_drawn():

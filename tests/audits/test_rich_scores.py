@@ -23,7 +23,7 @@ from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.engine.scores.linear import LinearDiscriminant
 from dpproof.audits.engine.scores.parts import bag, tiles
 from dpproof.audits.engine.scores.products import Norm, Products, SparseProjection, Spread
-from dpproof.audits.plan import AuditPlan
+from dpproof.audits.plan import EDITION, AuditPlan
 from dpproof.audits.targets.call import audit
 
 SCORES = {
@@ -199,9 +199,9 @@ def test_a_witness_of_an_earlier_edition_replays_with_the_scores_of_its_time(bit
         return audit("shifted", PureDP(1.0), draw, bits, seed=3, budget=2000, power=False, **asked)
 
     found = run()
-    assert found.witness()["replay"]["edition"] == 2
-    assert AuditPlan.of_witness(found.witness()).edition == 2
+    assert found.witness()["replay"]["edition"] == EDITION
+    assert AuditPlan.of_witness(found.witness()).edition == EDITION
     assert run(edition=1).witness()["replay"].keys() == found.witness()["replay"].keys() - {"edition"}
     assert AuditPlan.of_witness(run(edition=1).witness()).edition == 1
     with pytest.raises(ValueError, match="edition"):
-        AuditPlan.of_witness({**found.witness(), "replay": {"edition": 3}})
+        AuditPlan.of_witness({**found.witness(), "replay": {"edition": EDITION + 1}})

@@ -74,6 +74,13 @@ class Trial:
         """
         return np.stack([stream.tails.counts for stream in self.streams])
 
+    @property
+    def earned(self) -> NDArray[np.float64]:
+        """The share of each score in the wealth at the end."""
+        initial = np.log(shares([stream.score for stream in self.streams]))
+        logs = [_log_wealth(self.bets, [one], initial[at : at + 1]) for at, one in enumerate(self.streams)]
+        return np.exp(np.array(logs) - log_sums(np.array(logs)))
+
 
 def run_trial(
     points: tuple[CurvePoint, ...],

@@ -11,9 +11,10 @@ be at most twice the claim. For one kind of event, each output is used at most o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,11 @@ from scipy.special import ndtr
 from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve
 from dpproof.audits.engine.betting.reference import gaussian_mu
 from dpproof.audits.engine.betting.schedule import Blocks, Pace
-from dpproof.audits.engine.betting.trial import run_trial
+from dpproof.audits.engine.betting.trial import Trial, run_trial
 from dpproof.audits.engine.power.fresh_outputs import FreshOutputs, Outputs
 from dpproof.audits.engine.sampling.blocks import largest_block
 from dpproof.audits.engine.scores.layout import Layout
-from dpproof.audits.engine.scores.protocol import Score, Scorer, View
+from dpproof.audits.engine.scores.protocol import Score, View, shares
 from dpproof.audits.time_budget import check_time
 
 Floats = NDArray[np.float64]
@@ -148,6 +149,11 @@ Ints = NDArray[np.int64]
 
 MOST, SPARE = 4, 1024
 """An audit of a planted violation uses at most `MOST` times its samples plus `SPARE` outputs; else it is a miss."""
+SCOUTS, LEADING = 3, 0.95
+"""The leading scores of a kind of events are the fewest that earned the share `LEADING` of the wealth in its earlier
+audits. All scores bet in the first audits, until `SCOUTS` have detected the violation."""
+IDLE = 2
+"""After so many audits in a row in which the other scores did not help either, what the leading ones miss is a miss."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +172,10 @@ class Planted:
 class Planting:
     """An object that runs audits of planted (known) violations one after the other, each on fresh outputs.
 
+    With ``leading``, the leading scores bet first, each with its share of the wealth. If they refute the claim alone,
+    all scores together would refute it on the same samples. Otherwise all scores bet on the same samples, until this
+    has not helped for some time. So the counted detections are never too many (docs/notes/audit_power.md, Lemma 5).
+
     Args:
         fresh: the source of the outputs.
         layout: the conversion of outputs to numbers.
@@ -174,6 +184,7 @@ class Planting:
         points: the points (epsilon, delta) of the claim that the audit tests.
         alpha: the largest probability of a false alarm of the audit.
         together: the smallest number of samples in a block.
+        leading: whether the leading scores of a kind of events bet first.
     """
 
     def __init__(
@@ -185,11 +196,14 @@ class Planting:
         points: tuple[CurvePoint, ...],
         alpha: float,
         together: int = 1,
+        *,
+        leading: bool = False,
     ) -> None:
-        self._fresh, self._scores = fresh, scores
+        self._fresh, self._scores, self._shares = fresh, scores, shares(scores)
         self._points, self._alpha, self._samples = points, alpha, samples
         self._sizes = largest_block(layout.width, samples, together), together
-        self._next = 0
+        self._leading = leading
+        self.begin()
 
     @property
     def used(self) -> int:
@@ -198,25 +212,55 @@ class Planting:
 
     def begin(self) -> None:
         """Start again at the first output. This is called for each kind of event, so all kinds use the same outputs."""
-        self._next = 0
+        self._next, self._idle, self._earned = 0, 0, np.zeros(len(self._scores))
 
     def sees(self, planted: Planted, rng: np.random.Generator) -> bool:
         """Return whether one audit of samples to which this violation was added refutes the claim.
 
         The audit ends without a refutation if some cell has too few fresh outputs.
         """
-        most, views = MOST * self._samples + SPARE, [score.view for score in self._scores]
-        pace, stream = Pace(), _Stream(self._fresh, self._next, planted, most, views)
-        scores = [_Known(score, stream) for score in self._scores]
-        blocks = self._blocks(stream, planted.laws, rng, pace)
-        refuted = run_trial(self._points, blocks, scores, self._alpha, pace=pace).refuted
+        most, every, first = MOST * self._samples + SPARE, np.arange(len(self._scores)), self._leaders()
+        stream = _Stream(self._fresh, self._next, planted, most, [self._scores[one].view for one in first])
+        placed: list[tuple[Ints, Ints]] = []
+        trial = self._trial(
+            first, stream, self._blocks(stream, planted.laws, rng, pace := Pace(), placed), pace
+        )
+        if not trial.refuted and first.size < every.size and self._idle < IDLE:
+            trial = self._trial(every, stream, placed)
+            self._idle = 0 if trial.refuted else self._idle + 1
+        if trial.refuted and len(trial.streams) == every.size:
+            self._earned += trial.earned
         self._next += len(stream.chunks)
-        return refuted
+        return trial.refuted
+
+    def _leaders(self) -> Ints:
+        """Return the places of the leading scores; of all scores until `SCOUTS` audits have detected the violation."""
+        order = np.argsort(-self._earned, kind="stable")
+        earned = self._earned[order].cumsum()
+        if not self._leading or earned[-1] < SCOUTS - 0.5:
+            return np.arange(len(self._scores))
+        return np.sort(order[: 1 + int(earned.searchsorted(LEADING * earned[-1]))])
+
+    def _trial(
+        self, chosen: Ints, stream: _Stream, blocks: Iterable[tuple[Ints, Ints]], pace: Pace | None = None
+    ) -> Trial:
+        """Bet with some of the scores. Each has its share of the wealth of all scores."""
+        share = float(self._shares[chosen].sum()) if chosen.size < len(self._scores) else 1.0
+        scores = [_Known(self._scores[one], stream.view(self._scores[one].view)) for one in chosen]
+        return run_trial(self._points, blocks, scores, share * self._alpha, pace=pace)
 
     def _blocks(
-        self, stream: _Stream, laws: Floats, rng: np.random.Generator, pace: Pace
+        self,
+        stream: _Stream,
+        laws: Floats,
+        rng: np.random.Generator,
+        pace: Pace,
+        placed: list[tuple[Ints, Ints]],
     ) -> Iterator[tuple[Ints, Ints]]:
-        """Generate blocks of places in the stream, with labels, until the samples or the outputs are used up."""
+        """Generate blocks of places in the stream, with labels, until the samples or the outputs are used up.
+
+        Each block is also added to ``placed``.
+        """
         edges = laws.cumsum(axis=1)[:, :-1]
         for size, *_ in Blocks(self._samples, pace, *self._sizes):
             check_time()
@@ -224,6 +268,7 @@ class Planting:
             places = stream.take((rng.random(size)[:, None] >= edges[labels]).sum(axis=1))
             if places is None:
                 return
+            placed.append((places, labels))
             yield places, labels
 
 
@@ -238,6 +283,7 @@ class _Stream:
         self, fresh: FreshOutputs, first: int, planted: Planted, most: int, views: Sequence[View]
     ) -> None:
         self._views = views
+        self._known: dict[int, View] = {}
         self.chunks: list[Outputs] = []
         self._fresh, self._first, self._cells = fresh, first, planted.cells
         self._most = -(-most // fresh.size)
@@ -257,7 +303,7 @@ class _Stream:
         return places
 
     def _draw(self) -> None:
-        """Draw a chunk and compute the views of all scores at once, because they share much of the work."""
+        """Draw a chunk and compute the views of the scores at once, because they share much of the work."""
         start = len(self.chunks) * self._fresh.size
         self.chunks.append(self._fresh.chunk(self._first + len(self.chunks)))
         for view in self._views:
@@ -265,6 +311,10 @@ class _Stream:
         cells = self._cells(self.chunks[-1])
         for cell, left in enumerate(self._waiting):
             self._waiting[cell] = np.append(left, start + np.flatnonzero(cells == cell))
+
+    def view(self, view: View) -> View:
+        """Return the function from places to outputs in this view, the same object for the same view."""
+        return self._known.setdefault(id(view), partial(self.seen, view))
 
     def seen(self, view: View, places: Ints) -> NDArray[Any]:
         """Return the outputs at the given places in the view of a score."""
@@ -278,15 +328,7 @@ class _Stream:
 class _Known:
     """A score that takes places in a stream instead of outputs. Each view is computed once for each output."""
 
-    def __init__(self, score: Score, stream: _Stream) -> None:
+    def __init__(self, score: Score, view: View) -> None:
         self.name, self.oriented, self.training = score.name, score.oriented, score.training
         self.weight = float(getattr(score, "weight", 1.0))
-        self._score, self._stream, self._looks = score, stream, score.view
-
-    def view(self, places: NDArray[Any]) -> NDArray[Any]:
-        """Return the outputs at these places in the view of the score."""
-        return self._stream.seen(self._looks, places)
-
-    def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Fit the score."""
-        return self._score.fit(outputs, labels)
+        self.fit, self.view = score.fit, view
