@@ -147,19 +147,30 @@ def audit(
         )
         with plan.timed(), on_screen():
             return cast(Audited, what).audit(plan)
-    if timing and vary is not None:
-        raise ValueError(TIMED)
     curve = _claimed(epsilon, delta, guarantee, varied=vary is not None)
     inputs = _inputs(data, pair, adjacency, bounds)
     plan = replace(
         plan, claim=_name(what) if claim is None else claim, further=FURTHER if sharpen is None else 0.0
     )
+    called = _called(curve, what, inputs, vary, told, timing)
+    return replace(_found(called, plan), arithmetic=arithmetic)
+
+
+def _called(
+    curve: Claimed,
+    what: Auditable,
+    inputs: Inputs,
+    vary: Mapping[str, Allowed] | None,
+    told: Mapping[str, Any],
+    timing: bool,
+) -> Call:
+    """Return the call with the function as a mechanism, or with its parameters that vary."""
     if vary is None:
         made = as_mechanism_with(what, told)
-        called = Call(curve, timed(made) if timing else made, inputs)
-    else:
-        called = Call(curve, what, Varied(cast(Pairs, inputs), vary, told))
-    return replace(_found(called, plan), arithmetic=arithmetic)
+        return Call(curve, timed(made) if timing else made, inputs)
+    if timing:
+        raise ValueError(TIMED)
+    return Call(curve, what, Varied(cast(Pairs, inputs), vary, told))
 
 
 def _found(called: Call, plan: AuditPlan) -> Evidence:

@@ -42,7 +42,7 @@ from dpproof.accountant.sparse_vector.technique import AlternatingPair, Moves
 from dpproof.accountant.theorems.group_privacy import GroupProfile
 from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal
 from dpproof.accountant.theorems.runs import Runs
-from dpproof.accountant.theorems.selection import Selected
+from dpproof.accountant.theorems.selection import Selected, Unranked
 
 ROUNDS = Rounds(20, Fraction(1, 10), Fraction(1, 10), Fraction(0))
 LOSS = PrivacyLoss([[(Laplace(4.0), 2)]])
@@ -54,6 +54,7 @@ EXAMPLES = {
     "MixtureProfile": MixtureProfile(
         (Fraction(0), Fraction(1)), (Fraction(1, 2), Fraction(1, 2)), removes=True
     ),
+    "Unranked": Unranked(GaussianDP("0.5"), Runs(10)),
     "Selected": Selected(GaussianDP("0.5"), Runs(10, 1)),
     "PureDP": PureDP(1),
     "GaussianDP": GaussianDP("0.5"),
