@@ -217,7 +217,7 @@ def assuming(monkeypatch):
 
 @pytest.mark.usefixtures("assuming")
 def test_the_command_line_shows_them(run):
-    flags = ("account", "laplace", "--scale", 5.25, "--compositions", 3, "--delta", "1e-3", "--verbose")
+    flags = ("account", "laplace", "--scale", 525, "--compositions", 300, "--delta", "1e-3", "--verbose")
     assert "about the machine's arithmetic: elementary-4ulp" in run(*flags[:-1]).out
     shown = " ".join(run(*flags).out.split())
     assert "arithmetic, assumed and not proved: elementary functions of numpy" in shown
@@ -233,7 +233,7 @@ def test_the_command_line_shows_them(run):
 
 
 def test_answers_of_today_assume_nothing(run):
-    flags = ("account", "laplace", "--scale", 5.75, "--compositions", 3, "--delta", "1e-3")
+    flags = ("account", "laplace", "--scale", 575, "--compositions", 300, "--delta", "1e-3")
     assert run(*flags, "--json").json["arithmetic_assumptions"] == []
     assert "about the machine's arithmetic" not in run(*flags).out
 
@@ -242,7 +242,7 @@ def test_answers_of_today_assume_nothing(run):
 @pytest.mark.usefixtures("assuming")
 def test_a_claim_file_and_its_report_show_them(run, tmp_path):
     (tmp_path / "dpproof.toml").write_text(
-        '[[claim]]\nname = "a"\nmechanism = "laplace"\nparameters = { scale = 5.5, compositions = 3 }\n'
+        '[[claim]]\nname = "a"\nmechanism = "laplace"\nparameters = { scale = 550, compositions = 300 }\n'
         'adjacency = "by-sensitivity"\nepsilon = 0.59\ndelta = 1e-3\naudit = { budget = 10 }\n'
     )
     ran = run(
@@ -261,8 +261,8 @@ def test_a_claim_file_and_its_report_show_them(run, tmp_path):
 @pytest.mark.slow
 @pytest.mark.usefixtures("assuming")
 def test_audits_by_name_show_what_the_claimed_epsilon_rests_on(run):
-    """Several Laplace losses are composed on a grid; the Gaussian's is a closed form in ball arithmetic."""
-    flags = ("--scale", 5.25, "--compositions", 3, "--delta", "1e-3")
+    """Many Laplace losses are composed on a grid; the Gaussian's is a closed form in ball arithmetic."""
+    flags = ("--scale", 525, "--compositions", 300, "--delta", "1e-3")
     ran = run("audit", "laplace", *flags, "--budget", 2000, "--json")
     ids = [entry["id"] for entry in ran.json["arithmetic_assumptions"]]
     assert ids == ["elementary-4ulp"]
@@ -279,7 +279,7 @@ def test_captions_of_curves_name_what_they_assume():
     from dpproof.report.html import _drawn
 
     for name, given, assumed in (
-        ("laplace", (("scale", 6.5), ("compositions", 3)), True),
+        ("laplace", (("scale", 650), ("compositions", 300)), True),
         ("gaussian", (("sigma", 5.0),), False),
     ):
         for _, caption in _drawn(name, given, Adjacency.BY_SENSITIVITY):
