@@ -18,7 +18,7 @@ from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.trial import VERDICT, run_trial
 from dpproof.audits.engine.checks.probing import check_randomness
 from dpproof.audits.engine.power.measured import unmeasured
-from dpproof.audits.engine.sampling.alone import TOGETHER
+from dpproof.audits.engine.sampling.alone import TOGETHER, timed
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import Mechanism, MechanismError, as_mechanism, each, mechanism
 from dpproof.audits.recording.evidence import Finding
@@ -346,6 +346,19 @@ def test_a_running_time_that_does_not_depend_on_the_input_is_no_violation():
     """Alpha 1e-6; both inputs do the same work."""
     asked = {"pair": BITS, "guarantee": CLAIM, "budget": 1500, "alpha": 1e-6, "timing": True}
     assert not front.audit(respond, **asked).verdict.violated
+
+
+def test_each_timed_call_gets_new_objects_so_that_their_place_in_memory_is_not_timed():
+    given, seen = [[0.5], [0.25]], []
+    timed(mechanism(lambda data, rng: len(seen.append(data) or seen)))(given, 2, np.random.default_rng(0))
+    assert seen == [given, given]
+    assert not {id(one[0]) for one in seen} & {id(given[0]), id(given[1])}
+    assert seen[0] is not seen[1]
+
+
+def test_a_timed_function_without_a_return_is_refused():
+    with pytest.raises(MechanismError, match="every output is None"):
+        front.audit(lambda data, rng: None, pair=BITS, guarantee=CLAIM, timing=True)
 
 
 def test_timing_of_varied_parameters_is_refused():
