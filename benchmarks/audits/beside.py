@@ -106,7 +106,8 @@ GIVEN = """- dpproof gets a function that draws outputs. Its rows on claims of e
   here, because the input of the call moves by at most its sensitivity. With *sampled noise* it then samples the call:
   half of the samples train a logistic regression, and the other half bound epsilon at one threshold. With *trusted
   noise* it gets an accountant for the call (dp-accounting) and computes epsilon from the scale, without a sampling
-  error. A fault inside the noise primitive is invisible to it then. The paired runs of dpproof work in this way, too."""
+  error. A fault inside the noise primitive is invisible to it then. The paired runs of dpproof work in this way,
+  too."""
 AFTER = """dpproof and the MMD e-process stop by themselves. Their column "refutes with" shows the mean, and the
 samples that nine of ten runs needed at most. The other black-box tools need a number of samples in advance, so each
 was tried with several numbers. For them "refutes with" is the smallest number of samples, of both inputs together,
