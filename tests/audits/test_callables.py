@@ -361,6 +361,12 @@ def test_a_timed_function_without_a_return_is_refused():
         front.audit(lambda data, rng: None, pair=BITS, guarantee=CLAIM, timing=True)
 
 
+@pytest.mark.parametrize("wrong", [None, 0.5, [0, 1]])
+def test_a_timed_function_must_return_as_many_outputs_as_it_is_asked_for(wrong):
+    with pytest.raises(MechanismError, match="must return n outputs"):
+        front.audit(lambda data, n, rng: wrong, pair=BITS, guarantee=CLAIM, timing=True)
+
+
 def test_timing_of_varied_parameters_is_refused():
     with pytest.raises(ValueError, match="timing must be left out"):
         front.audit(count_up_to, data=[0, 1], adjacency="replace", epsilon=1, vary={"x": [1]}, timing=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.audits.engine.sampling.callables import Mechanism
+from dpproof.audits.engine.sampling.callables import Mechanism, MechanismError
 from dpproof.audits.time_budget import check_time, time_left
 
 TOGETHER = (
@@ -60,7 +60,13 @@ class Apart:
 
 def _output(made: Mechanism, data: object, rng: np.random.Generator) -> Any:
     check_time()
-    (output,) = made(data, 1, rng)
+    returned = made(data, 1, rng)
+    try:
+        (output,) = returned
+    except (TypeError, ValueError) as wrong:
+        raise MechanismError(
+            f"f(data, n, rng) must return n outputs. For n = 1 it returned {returned!r:.60}."
+        ) from wrong
     return output
 
 
