@@ -24,6 +24,7 @@ from dpproof.audits.engine.sampling.callables import Mechanism, MechanismError, 
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.call import audit
+from dpproof.audits.training.canaries import Canaries
 from tests.rows import rows, tiered
 
 BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
@@ -365,6 +366,12 @@ def test_a_timed_function_without_a_return_is_refused():
 def test_a_timed_function_must_return_as_many_outputs_as_it_is_asked_for(wrong):
     with pytest.raises(MechanismError, match="must return n outputs"):
         front.audit(lambda data, n, rng: wrong, pair=BITS, guarantee=CLAIM, timing=True)
+
+
+def test_timing_of_canaries_is_refused():
+    canaries = Canaries(2, lambda coins: coins, lambda output: output, "replace", "two records")
+    with pytest.raises(ValueError, match="timing must be left out for Canaries"):
+        front.audit(respond, pair=canaries, guarantee=CLAIM, timing=True)
 
 
 def test_timing_of_varied_parameters_is_refused():
