@@ -314,7 +314,7 @@ def test_randomness_of_its_own_is_allowed_where_it_is_declared():
 
 @pytest.mark.parametrize("seeded", [True, False])
 def test_rows_of_a_seed_of_its_own_are_audited_one_by_one(seeded):
-    """Every call on an input gives the same row, so the rows tell the inputs apart. It was refused."""
+    """Every call on an input gives the same row, so the rows tell the inputs apart."""
     given = mechanism(rows_of_its_own_seed, seeded=seeded)
     found = audit("claim", CLAIM, given, TOLD, seed=0, budget=1500)
     assert found.verdict is Finding.VIOLATION
