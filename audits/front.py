@@ -165,6 +165,10 @@ def _called(
     timing: bool,
 ) -> Call:
     """Return the call with the function as a mechanism, or with its parameters that vary."""
+    if timing and not isinstance(inputs, Pairs):
+        raise ValueError(
+            f"timing must be left out for {type(inputs).__name__}. It needs data, or pairs of neighbours."
+        )
     if vary is None:
         made = as_mechanism_with(what, told)
         return Call(curve, timed(made) if timing else made, inputs)

@@ -83,13 +83,15 @@ def account(parameters: TunedDPSGDParameters, adjacency: Adjacency) -> PrivacyRe
 def _attained(once: PrivacyResult, best: Profile, parameters: TunedDPSGDParameters) -> Attained:
     """Return the lower bound of known neighbours and scores.
 
-    If removal and addition have the same losses, the neighbours of one training and a score that depends on its noisy
-    sums reach the lower bound of ``best``. Otherwise they are only known to reach the guarantee of one training.
+    If removal and addition have the same losses, the neighbours of one training reach the lower bound of ``best``. The
+    score then depends on the noisy sums, or is a random number. Otherwise the neighbours are only known to reach the
+    guarantee of one training.
     """
     assert once.attained is not None
     one = once.guarantee
     if not isinstance(one, PrivacyLoss) or len(one.alternatives) == 1:
-        return Attained(best, f"{once.attained.pair}; the score depends on the noisy sums only")
+        score = "depends on the noisy sums only, or is a random number"
+        return Attained(best, f"{once.attained.pair}; the score {score}")
     return Attained(Unranked(one, runs_of(parameters)), f"{once.attained.pair}; the score is a random number")
 
 

@@ -83,7 +83,7 @@ def _kept(page: str, heads: Sequence[str], key: int) -> Lines:
 
 HEAD = """The tools run on the same claims, at confidence 99 %, with fixed seeds. `python -m benchmarks.audits peers
 --peer NAME=PYTHON` measures the tools that are named, and rewrites their rows in the tables of this section. The
-other rows stay as they are. `benchmarks/audits/peers.py` says what such a Python needs."""
+other rows stay as they are. `benchmarks/audits/peers.py` describes what such a Python needs."""
 GIVEN = """- dpproof gets a function that draws outputs. Its rows on claims of epsilon 1 are from the sections above,
   and the row on the claim of 0.1 is from the version in the table. "paired runs" is `dpproof.compare_runs`.
 - jax-privacy: `CanaryScoreAuditor.epsilon_clopper_pearson` over all thresholds. It is given the output as the score,
@@ -103,10 +103,11 @@ GIVEN = """- dpproof gets a function that draws outputs. Its rows on claims of e
   The MMD of a kernel with values from 0 to 1 exceeds it only if the claim is false.
 - dp-recorder ([arXiv 2602.17454](https://arxiv.org/abs/2602.17454)): it needs the source code. We annotate the noise
   call, so the tool gets its input, its sensitivity (1) and its scale. It compares two runs first. They show nothing
-  here, because no input moves by more than its sensitivity. With *sampled noise* it then samples the call: half of
-  the samples train a logistic regression, and the other half bound epsilon at one threshold. With *trusted noise* it
-  gets an accountant for the call (dp-accounting) and computes epsilon from the scale, without a sampling error. A
-  fault inside the noise primitive is invisible to it then. The paired runs of dpproof work in this way, too."""
+  here, because the input of the call moves by at most its sensitivity. With *sampled noise* it then samples the call:
+  half of the samples train a logistic regression, and the other half bound epsilon at one threshold. With *trusted
+  noise* it gets an accountant for the call (dp-accounting) and computes epsilon from the scale, without a sampling
+  error. A fault inside the noise primitive is invisible to it then. The paired runs of dpproof work in this way,
+  too."""
 AFTER = """dpproof and the MMD e-process stop by themselves. Their column "refutes with" shows the mean, and the
 samples that nine of ten runs needed at most. The other black-box tools need a number of samples in advance, so each
 was tried with several numbers. For them "refutes with" is the smallest number of samples, of both inputs together,

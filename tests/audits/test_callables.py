@@ -18,12 +18,13 @@ from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.trial import VERDICT, run_trial
 from dpproof.audits.engine.checks.probing import check_randomness
 from dpproof.audits.engine.power.measured import unmeasured
-from dpproof.audits.engine.sampling.alone import TOGETHER
+from dpproof.audits.engine.sampling.alone import TOGETHER, timed
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import Mechanism, MechanismError, as_mechanism, each, mechanism
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.call import audit
+from dpproof.audits.training.canaries import Canaries
 from tests.rows import rows, tiered
 
 BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
@@ -313,7 +314,7 @@ def test_randomness_of_its_own_is_allowed_where_it_is_declared():
 
 @pytest.mark.parametrize("seeded", [True, False])
 def test_rows_of_a_seed_of_its_own_are_audited_one_by_one(seeded):
-    """Every call on an input gives the same row, so the rows tell the inputs apart. It was refused."""
+    """Every call on an input gives the same row, so the rows tell the inputs apart."""
     given = mechanism(rows_of_its_own_seed, seeded=seeded)
     found = audit("claim", CLAIM, given, TOLD, seed=0, budget=1500)
     assert found.verdict is Finding.VIOLATION
@@ -346,6 +347,31 @@ def test_a_running_time_that_does_not_depend_on_the_input_is_no_violation():
     """Alpha 1e-6; both inputs do the same work."""
     asked = {"pair": BITS, "guarantee": CLAIM, "budget": 1500, "alpha": 1e-6, "timing": True}
     assert not front.audit(respond, **asked).verdict.violated
+
+
+def test_each_timed_call_gets_new_objects_so_that_their_place_in_memory_is_not_timed():
+    given, seen = [[0.5], [0.25]], []
+    timed(mechanism(lambda data, rng: len(seen.append(data) or seen)))(given, 2, np.random.default_rng(0))
+    assert seen == [given, given]
+    assert not {id(one[0]) for one in seen} & {id(given[0]), id(given[1])}
+    assert seen[0] is not seen[1]
+
+
+def test_a_timed_function_without_a_return_is_refused():
+    with pytest.raises(MechanismError, match="every output is None"):
+        front.audit(lambda data, rng: None, pair=BITS, guarantee=CLAIM, timing=True)
+
+
+@pytest.mark.parametrize("wrong", [None, 0.5, [0, 1]])
+def test_a_timed_function_must_return_as_many_outputs_as_it_is_asked_for(wrong):
+    with pytest.raises(MechanismError, match="must return n outputs"):
+        front.audit(lambda data, n, rng: wrong, pair=BITS, guarantee=CLAIM, timing=True)
+
+
+def test_timing_of_canaries_is_refused():
+    canaries = Canaries(2, lambda coins: coins, lambda output: output, "replace", "two records")
+    with pytest.raises(ValueError, match="timing must be left out for Canaries"):
+        front.audit(respond, pair=canaries, guarantee=CLAIM, timing=True)
 
 
 def test_timing_of_varied_parameters_is_refused():

@@ -25,6 +25,7 @@ from scipy.stats import rankdata
 
 from dpproof.audits.data.outputs import Block, joined, same
 from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.sampling.alone import Timed
 from dpproof.audits.engine.sampling.callables import (
     PROBES,
     Auditable,
@@ -140,11 +141,13 @@ def check_randomness(sampler: Auditable, pair: Neighbours, seed: int, budget: in
 
 def _check_returned(made: Mechanism, blocks: list[Block]) -> None:
     """Refuse a Python function whose outputs are all None on both inputs."""
+    in_time = isinstance(made.function, Timed)
     written: object = made
     while hasattr(written, "function"):
         written = written.function
     if isinstance(written, FunctionType | MethodType) and all(
-        block.dtype == object and all(one is None for one in block.flat) for block in blocks
+        block.dtype == object and all((one["output"] if in_time else one) is None for one in block.flat)
+        for block in blocks
     ):
         raise MechanismError(f"mechanism ({written.__name__}): every output is None. Is a return missing?")
 

@@ -7,6 +7,7 @@ their own, and audits of the running time.
 from __future__ import annotations
 
 import math
+import pickle
 import time
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.audits.engine.sampling.callables import Mechanism
+from dpproof.audits.engine.sampling.callables import Mechanism, MechanismError
 from dpproof.audits.time_budget import check_time, time_left
 
 TOGETHER = (
@@ -59,7 +60,13 @@ class Apart:
 
 def _output(made: Mechanism, data: object, rng: np.random.Generator) -> Any:
     check_time()
-    (output,) = made(data, 1, rng)
+    returned = made(data, 1, rng)
+    try:
+        (output,) = returned
+    except (TypeError, ValueError) as wrong:
+        raise MechanismError(
+            f"f(data, n, rng) must return n outputs. For n = 1 it returned {returned!r:.60}."
+        ) from wrong
     return output
 
 
@@ -67,11 +74,17 @@ def _output(made: Mechanism, data: object, rng: np.random.Generator) -> Any:
 class Timed:
     """A function ``(data, n, rng)`` that calls a mechanism once for each output, and adds the time of the call.
 
+    Each call gets a fresh copy of the data. So the place of an input in memory, or in a cache of the processor, does
+    not tell the inputs apart.
+
     Attributes:
         function: the mechanism.
     """
 
     function: Mechanism
+    _pickled: dict[int, tuple[object, bytes | None]] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     def __call__(self, data: object, n: int, rng: np.random.Generator) -> list[dict[str, Any]]:
         """Return ``n`` outputs with the seconds that their calls took.
@@ -83,9 +96,26 @@ class Timed:
         return [self._one(data, one) for one in rng.spawn(n)]
 
     def _one(self, data: object, rng: np.random.Generator) -> dict[str, Any]:
+        own = self._copy(data)
         begun = time.perf_counter()
-        output = _output(self.function, data, rng)
+        output = _output(self.function, own, rng)
         return {"output": output, "seconds": time.perf_counter() - begun}
+
+    def _copy(self, data: object) -> object:
+        """Return a copy whose parts are new objects; the data themselves if they cannot be pickled."""
+        if id(data) not in self._pickled:
+            self._pickled[id(data)] = data, _pickled(data)  # with the data, so that the id stays theirs
+        written = self._pickled[id(data)][1]
+        return data if written is None else pickle.loads(written)
+
+
+def _pickled(data: object) -> bytes | None:
+    try:
+        written = pickle.dumps(data)
+        pickle.loads(written)
+    except Exception:  # such as a lock, or an object of a class that a function defines
+        return None
+    return written
 
 
 def apart(made: Mechanism) -> Mechanism:
