@@ -75,8 +75,9 @@ def _ends(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
     p_error, q_error = _last_two(cells.p_error), _last_two(cells.q_error)
     if q[1] == 0 or q_error[1] > 0.5:
         return _by_cells(pair, epsilon)
-    moved = math.exp(min(epsilon + math.log(q[1]), 1.0))
-    rounding = 12 * _EPS * (float(p[1]) + moved * (1 + epsilon))
+    log_q = math.log(q[1])
+    moved = math.exp(min(epsilon + log_q, 1.0))
+    rounding = 12 * _EPS * (float(p[1]) + moved * (1 + epsilon - min(log_q, 0.0)))
     wrong = float(p[1] * p_error[1]) + moved * float(q_error[1]) + rounding
     value = float(p[1]) - moved
     near = float(p[0] * (1 + p_error[0]) + p[1]) * (2 * slack + 4 * _EPS * epsilon)
