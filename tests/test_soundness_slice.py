@@ -25,7 +25,7 @@ from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.laplace import Laplace
-from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
+from dpproof.accountant.pairs.unequal_gaussians import SphericalGaussians, UnequalGaussians
 from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
 from dpproof.accountant.privacy_loss.by_inversion import epsilon_by_inversion
 from dpproof.accountant.privacy_loss.single import delta_by_masses
@@ -49,6 +49,13 @@ def test_a_grid_without_any_mass_of_q_is_no_zero() -> None:
     with precision(400):
         mu = point(7.0).sqrt() / point(0.006717834273064365)
         assert reference.gaussian(mu, point(high)) <= point(5.638e-8) < reference.gaussian(mu, point(low))
+
+
+def test_the_logarithm_of_a_small_probability_is_charged() -> None:
+    """The true deltas at the ends are from mpmath, 80 digits: 1.4306607e-30 at the end that was called the upper one."""
+    pair = SphericalGaussians(0, -0.020369654062606726, 3)
+    assert delta_by_masses(pair, Fraction(0.061108962187550055))[1] >= 1.43066070479e-30
+    assert delta_by_masses(pair, Fraction(0.061108962187542))[0] <= 1.53972680313e-30
 
 
 def test_a_tail_raised_to_the_smallest_mass_is_charged() -> None:
