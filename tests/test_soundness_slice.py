@@ -52,7 +52,7 @@ def test_a_grid_without_any_mass_of_q_is_no_zero() -> None:
 
 
 def test_the_logarithm_of_a_small_probability_is_charged() -> None:
-    """The true deltas at the ends are from mpmath, 80 digits: 1.4306607e-30 at the end that was called the upper one."""
+    """The true deltas at the ends are from mpmath, 80 digits: 1.4306607e-30 at what was the upper end."""
     pair = SphericalGaussians(0, -0.020369654062606726, 3)
     assert delta_by_masses(pair, Fraction(0.061108962187550055))[1] >= 1.43066070479e-30
     assert delta_by_masses(pair, Fraction(0.061108962187542))[0] <= 1.53972680313e-30
