@@ -188,7 +188,7 @@ def jax_privacy(
 
 
 def pld_accounting(steps: int, delta: float, sigma: float = 1.0, rate: float = 0.01) -> Ends:
-    """Ask PLD_accounting for one Poisson sample, and dp-accounting for the composition of its answer."""
+    """Return epsilon from the loss of one step by PLD_accounting, which dp-accounting composes."""
     from dp_accounting.pld import privacy_loss_distribution as pld
     from PLD_accounting import subsample_pld
 

@@ -145,7 +145,7 @@ def test_a_tool_refutes_with_a_size_only_if_it_does_with_all_larger_ones():
 
 
 def test_only_the_measured_rows_of_other_tools_change_on_the_page(tmp_path):
-    """The MMD e-process refutes one claim. The page had a row of statdp, and another section."""
+    """Only the rows of the measured tool change; a row of another tool and another section stay on the page."""
     claim = peers.CLAIMS[2].name
     row = {"peer": "MMD e-process", "claim": claim, "per_side": 2_000, "cpu": 0.5, "epsilon_lower": None}
     now = [

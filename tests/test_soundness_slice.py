@@ -58,6 +58,22 @@ def test_the_logarithm_of_a_small_probability_is_charged() -> None:
     assert delta_by_masses(pair, Fraction(0.061108962187542))[0] <= 1.53972680313e-30
 
 
+@pytest.mark.parametrize(
+    ("log_ratio", "dimension", "epsilon"),
+    [
+        (0.0011361379894680522, 10, 0.011361347768837207),
+        (0.014091883504557897, 10, 0.14091883503551195),
+        (0.00849050029537299, 17, 0.1443385006228681),
+    ],
+)
+def test_a_delta_near_the_largest_loss_is_enclosed(log_ratio: float, dimension: int, epsilon: float) -> None:
+    """The reference is regularised incomplete gamma functions in Arb. Each upper bound was too low before."""
+    low, high = delta_by_masses(SphericalGaussians(0, -log_ratio, dimension), Fraction(epsilon))
+    with precision(600):
+        truth = reference.spheres(point(0.0), -point(log_ratio), dimension, point(epsilon))
+    assert low <= truth <= high
+
+
 def test_a_tail_raised_to_the_smallest_mass_is_charged() -> None:
     at = 0.11688123163810402, 2.648416404021869, 0.8252801365746807
     epsilon = 588.572135995767

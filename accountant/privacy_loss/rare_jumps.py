@@ -216,7 +216,7 @@ class _Steps:
     log_mass: float
     """An upper bound on the logarithm of their probability."""
     known: dict[float, tuple[Tilted, Tilted]] = field(default_factory=dict, repr=False, compare=False)
-    """The tilted distributions of bulk and jumps at the lines so far. Each line needs them several times."""
+    """The tilted distributions of bulk and jumps, stored by line, because each line needs them several times."""
 
     def ratio(self, c: float) -> tuple[float, float]:
         """Return j(c)/b(c), and a bound on its relative error.

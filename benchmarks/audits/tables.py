@@ -191,7 +191,7 @@ HEADS = (
     "bound there",
     "s a run",
 )
-"""The heads of the table of tools."""
+"""The column headings of the table of tools."""
 
 
 def peer_lines(rows: Sequence[Row], own: Sequence[Row], alarm_rows: Sequence[Row]) -> Iterator[list[str]]:

@@ -48,7 +48,7 @@ def found(task, auditor):
 
 
 def answer(task, rng):
-    """Its bound at the claim's delta; for a pure claim on sampled noise, its lower bound for pure claims."""
+    """The tool's lower bound on epsilon at the claim's delta, or at delta 0 for a pure claim on sampled noise."""
     np.random.seed(rng.integers(2**32))  # noqa: NPY002  (the noise call uses this generator)
     auditor, trusted, n = Auditor(), "trusted" in task["peer"], task["per_side"]
     seen = found(task, auditor)

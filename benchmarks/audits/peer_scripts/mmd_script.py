@@ -17,7 +17,7 @@ NEEDED = ("def rbf_kernel", "class OneSidedTwoSampleSequentialTest")
 
 
 def theirs():
-    """Return what the authors' notebook defines; its folder is on the path."""
+    """Return the names that the authors' notebook defines. The folder of the notebook must be on the path."""
     found = next(file for folder in sys.path if (file := Path(folder) / NOTEBOOK).is_file())
     cells = ["".join(cell["source"]) for cell in json.loads(found.read_text())["cells"]]
     names = {"np": np, "cdist": cdist}
