@@ -72,6 +72,7 @@ ERRORS = {
     "InvalidNeighboursError": "dpproof.audits.data.pairs:InvalidNeighboursError",
     "ChangedInputError": "dpproof.audits.engine.sampling.callables:ChangedInputError",
     "MechanismError": "dpproof.audits.engine.sampling.callables:MechanismError",
+    "OwnSeedError": "dpproof.audits.engine.sampling.callables:OwnSeedError",
     "CommandError": "dpproof.audits.engine.sampling.commands:CommandError",
     "UnwritableError": "dpproof.audits.recording.written:UnwritableError",
     "ReplayError": "dpproof.audits.recording.replaying:ReplayError",
