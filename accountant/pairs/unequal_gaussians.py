@@ -26,7 +26,7 @@ from dpproof.accountant.numbers.normal import interval_masses
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, Tilted
 from dpproof.accountant.pairs.lattice import charged
 from dpproof.accountant.pairs.phases import EPS, layers
-from dpproof.accountant.smooth_sensitivity.spherical import chi_square_tail
+from dpproof.accountant.smooth_sensitivity.spherical import chi_square_tail, spherical_profile
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,10 @@ class SphericalGaussians:
         with precision(_BITS):
             vertex, wider = self._vertex(), exact(self.log_ratio) > 0
             return (round_down(vertex), math.inf) if wider else (-math.inf, round_up(vertex))
+
+    def profile(self, epsilon: flint.arb) -> flint.arb:
+        """Return an interval around the delta at ``epsilon`` >= 0 of a single use, at the current precision."""
+        return spherical_profile(exact(self.shift), exact(self.log_ratio), self.dimension, epsilon)
 
     def characteristic(self) -> Characteristic:
         """Return the moment-generating function of the loss, in closed form."""

@@ -181,24 +181,27 @@ def spherical_delta(shift: Fraction, log_ratio: Fraction, dimension: int, epsilo
     """
     if log_ratio == 0:
         return gaussian_delta(shift, epsilon)
+    return spherical_profile(shift, log_ratio, dimension, arb_of(epsilon))
+
+
+def spherical_profile(shift: Fraction, log_ratio: Fraction, dimension: int, epsilon: flint.arb) -> flint.arb:
+    """Return ``spherical_delta`` for a ``log_ratio`` that is not 0, and an ``epsilon`` that is an enclosure."""
     found = _concentric if shift == 0 else _apart
     value = found(shift, log_ratio, dimension, epsilon)
     inside = flint.arb(0).union(flint.arb(1))
     return value if value.is_finite() and value.rad() < 1 else inside
 
 
-def _concentric(_: Fraction, log_ratio: Fraction, dimension: int, epsilon: Fraction) -> flint.arb:
+def _concentric(_: Fraction, log_ratio: Fraction, dimension: int, epsilon: flint.arb) -> flint.arb:
     """Return the value for equal means, from the central chi-square masses of a ball around them under P and Q."""
-    rate, gap = arb_of(2 * abs(log_ratio)), dimension * abs(log_ratio)
+    rate, gap = arb_of(2 * abs(log_ratio)), arb_of(dimension * abs(log_ratio))
     wide = log_ratio > 0
-    level = arb_of(
-        gap + epsilon if wide else gap - epsilon
-    )  # |x|^2 (1 - 1/r^2)/2 at the boundary, wide in units
+    level = gap + epsilon if wide else gap - epsilon  # |x|^2 (1 - 1/r^2)/2 at the boundary, wide in units
     if level <= 0:
         return flint.arb(0)
     narrow_half = level * rate.exp() / rate.expm1()  # squared radius over 2, in units of the smaller variance
     wide_half = level / rate.expm1()
-    half, scale = flint.arb(dimension) / 2, arb_of(epsilon).exp()
+    half, scale = flint.arb(dimension) / 2, epsilon.exp()
     if wide:
         mass, radii = flint.arb.gamma_upper, (wide_half, narrow_half)
     else:
@@ -245,11 +248,11 @@ def _ball(shift: flint.arb, rate: flint.arb, dimension: int, twice_epsilon: flin
     return _Ball(q, u, lean / growth, shift - lean, rate, dimension)
 
 
-def _apart(shift: Fraction, log_ratio: Fraction, dimension: int, epsilon: Fraction) -> flint.arb:
+def _apart(shift: Fraction, log_ratio: Fraction, dimension: int, epsilon: flint.arb) -> flint.arb:
     wide = log_ratio > 0
-    rate, twice = arb_of(2 * abs(log_ratio)), arb_of(2 * epsilon if wide else -2 * epsilon)
+    rate, twice = arb_of(2 * abs(log_ratio)), 2 * epsilon if wide else -2 * epsilon
     found = _outside if wide else _inside
-    scale = arb_of(epsilon).exp()
+    scale = epsilon.exp()
 
     def at(dimensions: int) -> flint.arb:
         ball = _ball(arb_of(shift), rate, dimensions, twice)

@@ -139,5 +139,5 @@ PAIR_CASES: tuple[Case, ...] = (
     _closed("replaced Gaussian, one", replaced_gaussian, REPLACED, 100_000, 100, _WIDE),
     _closed("fixed size, one", fixed_size, REPLACED, 100_000, 100, _WIDE),
     _closed("visible coin, one", coin, COIN, 100_000, 100, _WIDE),
-    _closed("spherical Gaussians, one", spheres, SPHERES, 100_000, 20),
+    _closed("spherical Gaussians, one", spheres, SPHERES, 100_000, 500),
 )

@@ -232,20 +232,25 @@ def replaced_gaussian(rate: arb, sigma: arb, epsilon: arb) -> arb:
     return rate * (up - gain * down) - (1 - rate) * epsilon.expm1() * centre
 
 
+def _chi_square_tail(degrees: int, half: arb) -> arb:
+    """The probability that a chi-square variable exceeds twice ``half``, by the finite sum for whole degrees."""
+    first = arb(degrees % 2) / 2
+    terms = ((-half).exp() * half ** (k + first) / (k + first + 1).gamma() for k in range(degrees // 2))
+    return sum(terms, half.sqrt().erfc() if degrees % 2 else arb(0))
+
+
 def spheres(shift: arb, log_ratio: arb, dimension: int, epsilon: arb) -> arb:
     """Spherical Gaussians of different deviations: around one centre chi squares, or one dimension."""
     ratio = log_ratio.exp()
     if shift > 0:
         smaller = ratio if log_ratio < 0 else arb(1)
         return unequal_gaussians(shift * smaller, ratio, arb(1), epsilon)
-    edge, half = 2 * (epsilon + dimension * log_ratio) / (1 - ratio**-2), arb(dimension) / 2
+    edge = 2 * (epsilon + dimension * log_ratio) / (1 - ratio**-2)
     if edge <= 0:
         return arb(0)
-    ends = edge / (2 * ratio**2), edge / 2
-    if log_ratio > 0:
-        p, q = (end.gamma_upper(half, 1) for end in ends)
-    else:
-        p, q = (end.gamma_lower(half, 1) for end in ends)
+    p, q = (_chi_square_tail(dimension, end) for end in (edge / (2 * ratio**2), edge / 2))
+    if log_ratio < 0:
+        p, q = 1 - p, 1 - q
     return p - epsilon.exp() * q
 
 
