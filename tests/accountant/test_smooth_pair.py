@@ -324,3 +324,12 @@ def test_both_forms_of_the_value_agree(monkeypatch, dimension, log_ratio):
     by_series = delta("1/2", log_ratio, dimension, "1/4")
     monkeypatch.setattr("dpproof.accountant.smooth_sensitivity.spherical._MOST_TERMS", 0)
     assert delta("1/2", log_ratio, dimension, "1/4").overlaps(by_series)
+
+
+def test_even_dimensions_far_from_the_centre_lie_between_odd_ones():
+    """The sums of Bessel functions have too many terms there."""
+    lows, highs = zip(
+        *(PrivacyLoss([[(SphericalGaussians(10, "1e-4", d), 1)]]).epsilon("1e-6") for d in (3, 4, 5)),
+        strict=True,
+    )
+    assert lows[0] <= lows[1] < highs[1] <= highs[2]
