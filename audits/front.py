@@ -134,6 +134,7 @@ def audit(
     epsilon, delta = _double("epsilon", epsilon), _double("delta", delta)
     alpha = float(exact(alpha, "alpha"))
     _check_seconds(seconds)
+    _check_switches(power=power, known_ratio=known_ratio, timing=timing)
     plan = AuditPlan(seed=seed, delta=delta, alpha=alpha, budget=budget, sharpen=bool(sharpen), claim=claim)
     plan = replace(
         plan, scores=scores, power=power, known_ratio=known_ratio, seconds=seconds, executor=executor
@@ -194,6 +195,12 @@ def _check_seconds(seconds: float | None) -> None:
     usual = isinstance(seconds, Real) and not isinstance(seconds, bool) and seconds > 0
     if seconds is not None and not usual:
         raise ValueError(f"seconds ({seconds!r:.60}) must be a number above 0, or None for no time budget")
+
+
+def _check_switches(**given: object) -> None:
+    for name, value in given.items():
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} ({value!r:.60}) must be True or False")
 
 
 def _refuse(given: Mapping[str, object], where: str) -> None:

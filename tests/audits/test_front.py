@@ -151,6 +151,8 @@ REFUSALS = [
         {"adjacency": "replace", "epsilon": 1, "guarantee": dpproof.PureDP(1)},
         "must be left out if guarantee is given",
     ),
+    ({"adjacency": "replace", "epsilon": 1, "timing": "yes"}, r"timing \('yes'\) must be True or False"),
+    ({"adjacency": "replace", "epsilon": 1, "power": 1}, r"power \(1\) must be True or False"),
 ]
 
 
