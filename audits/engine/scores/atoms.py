@@ -62,9 +62,11 @@ def coarse(numbers: NDArray[np.generic], digits: int = HALF) -> Floats:
     [1.0, 1073741825.0]
     """
     flat = np.clip(numbers.astype(np.float64), -1e300, 1e300)
+    exact = (flat == np.rint(flat)) & (np.abs(flat) < 2.0 ** (digits + HALF_SINGLE))
+    if exact.all():
+        return flat
     fraction, exponent = np.frexp(flat)
-    rounded = np.ldexp(np.rint(np.ldexp(fraction, digits)), exponent - digits)
-    return np.where((flat == np.rint(flat)) & (np.abs(flat) < 2.0 ** (digits + HALF_SINGLE)), flat, rounded)
+    return np.where(exact, flat, np.ldexp(np.rint(np.ldexp(fraction, digits)), exponent - digits))
 
 
 def _digits(outputs: NDArray[np.generic]) -> int:
