@@ -101,18 +101,28 @@ Decreasing = Callable[[Fraction], flint.arb]
 def refined(evaluate: Callable[[], flint.arb], bits: int = 64) -> flint.arb:
     """Return ``evaluate()`` at the first working precision that gives ``bits`` correct bits.
 
-    If no precision in ``PRECISIONS`` does, the function returns the value at the last one. In either case the
-    result contains the true value. An interval without any double except 0 is accurate enough. Precisions
-    below that of the caller's ``precision`` block are not used.
+    If no precision in ``PRECISIONS`` does, the function returns the value at the last one, or at the first one that
+    adds nothing. In any case the result contains the true value. An interval without any double except 0 is
+    accurate enough. Precisions below that of the caller's ``precision`` block are not used.
     """
+    before = 0
     for working in PRECISIONS:
         with precision(max(working, flint.ctx.prec)):
             value = evaluate()
         if value.is_exact() or (value.is_finite() and value.rel_accuracy_bits() >= bits):
             break
-        if abs(value) < _UNSEEN:
+        if abs(value) < _UNSEEN or _is_stuck(value, before):
             break
+        before = value.rel_accuracy_bits()
     return value
+
+
+def _is_stuck(value: flint.arb, before: int) -> bool:
+    """Whether a higher precision added few correct bits to a value with ``before`` bits.
+
+    Rounding is then not what limits the accuracy: the formula encloses the value between two others.
+    """
+    return bool(20 <= value.rel_accuracy_bits() < before + 8)
 
 
 def bracket(profile: Decreasing, target: Fraction, start: float = 1.0) -> tuple[float, float]:
@@ -153,6 +163,7 @@ def _gap(profile: Decreasing, epsilon: float, target: Fraction) -> float:
 
 def _at_most(profile: Decreasing, epsilon: float, target: Fraction) -> bool | None:
     """Whether profile(epsilon) <= target; None if no precision decides it."""
+    before = 0
     for working in PRECISIONS:
         with precision(working):
             value, goal = profile(Fraction(epsilon)), arb_of(target)
@@ -160,6 +171,9 @@ def _at_most(profile: Decreasing, epsilon: float, target: Fraction) -> bool | No
                 return True
             if value > goal:
                 return False
+        if _is_stuck(value, before):
+            return None
+        before = value.rel_accuracy_bits()
     return None
 
 

@@ -18,8 +18,9 @@ from fractions import Fraction
 import flint
 
 from dpproof.accountant.guarantees.gaussian import gaussian_delta, normal_tail
-from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.numbers.arithmetic import math
 from dpproof.accountant.numbers.enclosures import arb_of
+from dpproof.accountant.numbers.inversion import first_whole
 
 _MOST_TERMS = 60_000
 _CUT = (
@@ -111,19 +112,28 @@ def _clipped(value: flint.arb) -> float:
 
 
 def _cut(z: float, factor: float, order: float) -> int:
-    """Estimate the number of terms to sum. The remainder is bounded for every number."""
-    count = 256
-    while count <= 4 * _MOST_TERMS:
-        half = order + np.arange(count) + 0.5
-        steps = math.log(factor) + math.log(z) - np.log(half + np.hypot(half, z))
-        logs = np.cumsum(steps)
-        small = np.flatnonzero((logs < max(logs.max(), 0.0) - _CUT) & (steps < -1e-9))
-        if small.size and small[0] < _MOST_TERMS:
-            return int(small[0]) + 1
-        count *= 4
-    raise TooManyTermsError(
-        f"The sum of Bessel functions at z = {z:g} with factor {factor:g} needs more than {_MOST_TERMS} terms."
-    )
+    """Estimate the number of terms to sum. The remainder is bounded for every number.
+
+    Two terms have about the ratio factor exp(-asinh(n/z)), where n is the mean of their orders. The logarithm of a
+    term is approximated by the integral of that of the ratio. Its maximum is at the order z sinh(log factor).
+    """
+    gain = math.log(factor)
+
+    def log_term(count: float) -> float:
+        return count * gain - z * (_asinh_integral((order + count) / z) - _asinh_integral(order / z))
+
+    peak = max(z * (factor - 1 / factor) / 2 - order, 0.0)
+    if peak >= _MOST_TERMS or log_term(_MOST_TERMS) > log_term(peak) - _CUT:
+        raise TooManyTermsError(
+            f"The sum of Bessel functions at z = {z:g} with factor {factor:g} needs more than {_MOST_TERMS} terms."
+        )
+    return first_whole(lambda count: log_term(count) <= log_term(peak) - _CUT, math.floor(peak), _MOST_TERMS)
+
+
+def _asinh_integral(x: float) -> float:
+    """Return x asinh(x) - sqrt(1 + x^2), a primitive of asinh, for x >= 0."""
+    root = math.hypot(1.0, x)
+    return x * math.log1p(x + x * (x / (1 + root))) - root
 
 
 def chi_square_tail(point: flint.arb, noncentral: flint.arb, degrees: int) -> flint.arb:

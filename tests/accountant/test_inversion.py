@@ -3,18 +3,21 @@
 import math
 from fractions import Fraction
 
+import flint
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproof.accountant.numbers.enclosures import arb_of
 from dpproof.accountant.numbers.inversion import (
+    PRECISIONS,
     bracket,
     crossing,
     enclose,
     first_step,
     first_whole,
     last_where,
+    refined,
     sign_change,
 )
 
@@ -107,3 +110,24 @@ def test_steps_too_short_for_doubles_are_lengthened_and_no_number_is_no_place():
 def test_a_profile_that_is_not_a_number_is_an_error():
     with pytest.raises(ArithmeticError, match="profile is NaN"):
         crossing(lambda _: math.nan, lambda _: math.nan, Fraction(1, 10))
+
+
+def test_a_precision_that_adds_nothing_is_the_last_one():
+    """A formula encloses 1/3 by two numbers that are 1e-9 apart, at every precision; another one needs 800 bits."""
+    asked = []
+
+    def enclosed():
+        asked.append(flint.ctx.prec)
+        return (flint.arb(1) / 3).union(flint.arb(1) / 3 + arb_of(Fraction(1, 10**9)))
+
+    assert enclosed().contains(refined(enclosed))
+    assert len(asked) < len(PRECISIONS)
+    assert refined(lambda: (1 + flint.arb(2) ** -800) - 1).rel_accuracy_bits() >= 64
+
+
+def test_an_end_between_two_enclosures_is_stepped_out():
+    """The profile is known to 1e-9 only. Both ends are decided, and hardly farther apart than that."""
+    low, high = bracket(
+        lambda x: arb_of(-x).exp().union(arb_of(-x).exp() * (1 + arb_of(Fraction(1, 10**9)))), Fraction(1, 10)
+    )
+    assert low < math.log(10) < math.log(10) + 1e-9 <= high < low + 1e-8
