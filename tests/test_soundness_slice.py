@@ -74,6 +74,20 @@ def test_a_delta_near_the_largest_loss_is_enclosed(log_ratio: float, dimension: 
     assert low <= truth <= high
 
 
+@pytest.mark.parametrize(
+    ("shift", "log_ratio", "dimension", "edge", "truth"),
+    [(1, -0.3, 12, 4.2081839954133615, 4.1348374e-39), (1, -0.3, 13, 4.508184607558869, 2.1028306e-71)],
+)
+def test_a_mass_that_is_hardly_known_is_enclosed(
+    shift: float, log_ratio: float, dimension: int, edge: float, truth: float
+) -> None:
+    """The true masses above the edges are Poisson mixtures of chi squares, at 900 bits."""
+    cells = SphericalGaussians(shift, log_ratio, dimension).cells(np.array([edge]))
+    mass, error = cells.p[1], np.asarray(cells.p_error)[1]
+    assert mass * (1 - error) <= truth * (1 + 1e-7)
+    assert truth * (1 - 1e-7) <= mass * (1 + error)
+
+
 def test_a_tail_raised_to_the_smallest_mass_is_charged() -> None:
     at = 0.11688123163810402, 2.648416404021869, 0.8252801365746807
     epsilon = 588.572135995767
