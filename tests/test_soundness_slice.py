@@ -88,6 +88,14 @@ def test_a_mass_that_is_hardly_known_is_enclosed(
     assert truth * (1 - 1e-7) <= mass * (1 + error)
 
 
+def test_a_mass_between_tails_of_the_odd_dimensions_beside_it_is_enclosed() -> None:
+    """The true mass is 7.16386e-6, from a rigorous integral over the first coordinate (Arb). It was 29 times too small."""
+    cells = SphericalGaussians(10, 1e-4, 4).cells(np.array([55.0, 55.0 * (1 + 3.7e-6)]))
+    mass, error = cells.p[1], np.asarray(cells.p_error)[1]
+    assert mass * (1 - error) <= 7.16387e-6
+    assert mass * (1 + error) >= 7.16385e-6
+
+
 def test_a_tail_raised_to_the_smallest_mass_is_charged() -> None:
     at = 0.11688123163810402, 2.648416404021869, 0.8252801365746807
     epsilon = 588.572135995767

@@ -112,10 +112,7 @@ class SphericalGaussians:
 
 
 def _masses(above: list[flint.arb]) -> tuple[Floats, Floats]:
-    """Return the masses between points, given the mass above each point, and relative errors.
-
-    Each mass is the upper end of its enclosure. So the relative error is at most 1, and the enclosure is kept.
-    """
+    """Return upper bounds on the masses between points, given the mass above each, and relative errors up to 1."""
     steps = [flint.arb(1), *above, flint.arb(0)]
     ends = [(round_down(high - low), round_up(high - low)) for high, low in pairwise(steps)]
     lows, highs = (np.maximum(np.array(side), 0.0) for side in zip(*ends, strict=True))
