@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from benchmarks.soundness import __main__ as runner
 from benchmarks.soundness import attacks, rounded_noise
@@ -22,6 +23,8 @@ from benchmarks.soundness.cases import Box, Case, Outcome, judge
 from benchmarks.soundness.checks import CASES
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import precision
+from dpproof.accountant.pairs.atoms import Atoms
+from dpproof.accountant.pairs.base import Cells
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.laplace import Laplace
@@ -71,6 +74,45 @@ def test_a_delta_near_the_largest_loss_is_enclosed(log_ratio: float, dimension: 
     low, high = delta_by_masses(SphericalGaussians(0, -log_ratio, dimension), Fraction(epsilon))
     with precision(600):
         truth = reference.spheres(point(0.0), -point(log_ratio), dimension, point(epsilon))
+    assert low <= truth <= high
+
+
+@pytest.mark.parametrize(
+    ("shift", "log_ratio", "dimension", "edge", "truth"),
+    [(1, -0.3, 12, 4.2081839954133615, 4.1348374e-39), (1, -0.3, 13, 4.508184607558869, 2.1028306e-71)],
+)
+def test_a_mass_that_is_hardly_known_is_enclosed(
+    shift: float, log_ratio: float, dimension: int, edge: float, truth: float
+) -> None:
+    """The true masses above the edges are Poisson mixtures of chi squares, at 900 bits."""
+    cells = SphericalGaussians(shift, log_ratio, dimension).cells(np.array([edge]))
+    mass, error = cells.p[1], np.asarray(cells.p_error)[1]
+    assert mass * (1 - error) <= truth * (1 + 1e-7)
+    assert truth * (1 - 1e-7) <= mass * (1 + error)
+
+
+def test_a_mass_between_tails_of_the_odd_dimensions_beside_it_is_enclosed() -> None:
+    """The true mass is 7.16386e-6, from a rigorous integral over one coordinate in Arb."""
+    cells = SphericalGaussians(10, 1e-4, 4).cells(np.array([55.0, 55.0 * (1 + 3.7e-6)]))
+    mass, error = cells.p[1], np.asarray(cells.p_error)[1]
+    assert mass * (1 - error) <= 7.16387e-6
+    assert mass * (1 + error) >= 7.16385e-6
+
+
+class MovedEdges(Atoms):
+    """Two edges are moved by half of the slack. A single edge is not moved, and has no slack."""
+
+    def cells(self, edges: NDArray[np.float64]) -> Cells:
+        moved = 5e-4 * (len(edges) > 1)
+        return replace(super().cells(edges + moved), slack=2 * moved)
+
+
+def test_the_slack_of_the_edges_that_are_used_is_charged() -> None:
+    pair = MovedEdges(["0.5", "0.4", "0.1"], ["0.49985", "0.1", "0.40015"])
+    losses = math.log(0.5 / 0.49985), math.log(4)
+    epsilon = losses[0] - 2e-4
+    truth = 0.9 - math.exp(epsilon) * 0.59985
+    low, high = delta_by_masses(pair, Fraction(epsilon))
     assert low <= truth <= high
 
 

@@ -112,13 +112,12 @@ class SphericalGaussians:
 
 
 def _masses(above: list[flint.arb]) -> tuple[Floats, Floats]:
-    """Return the masses between points, given the mass above each point, and relative errors."""
+    """Return upper bounds on the masses between points, given the mass above each, and relative errors up to 1."""
     steps = [flint.arb(1), *above, flint.arb(0)]
-    found = [high - low for high, low in pairwise(steps)]
-    ends = [(max(round_down(mass), 0.0), max(round_up(mass), 0.0)) for mass in found]
-    errors = [(high - low) / low * (1 + 4 * EPS) if low > 0 else 1.0 for low, high in ends]
-    masses = [low if low > 0 else high for low, high in ends]
-    return np.array(masses), np.minimum(np.array(errors), 1.0)
+    ends = [(round_down(high - low), round_up(high - low)) for high, low in pairwise(steps)]
+    lows, highs = (np.maximum(np.array(side), 0.0) for side in zip(*ends, strict=True))
+    errors = (highs - lows) / np.where(highs > 0, highs, 1.0)
+    return highs, np.minimum(errors * (1 + 4 * EPS), 1.0)
 
 
 @dataclass(frozen=True)

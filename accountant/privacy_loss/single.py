@@ -17,7 +17,7 @@ from fractions import Fraction
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.enclosures import arb_of, round_down, round_up
 from dpproof.accountant.numbers.inversion import at_least, bracket, crossing, neighbours, refined
-from dpproof.accountant.pairs.base import DominatingPair, Floats
+from dpproof.accountant.pairs.base import Cells, DominatingPair, Floats
 from dpproof.accountant.pairs.outcomes import ProfileInArb, profile_of
 
 _EPS = 2.0**-52
@@ -69,8 +69,7 @@ def epsilon_of_pair(pair: DominatingPair, delta: Fraction) -> tuple[float, float
 
 
 def _ends(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
-    slack = pair.cells(np.array([epsilon])).slack
-    cells = pair.cells(np.array([epsilon - 4 * slack - 4 * _EPS * epsilon, epsilon]))
+    slack, cells = _near(pair, epsilon)
     p, q = cells.p[1:], cells.q[1:]
     p_error, q_error = _last_two(cells.p_error), _last_two(cells.q_error)
     if q[1] == 0 or q_error[1] > 0.5:
@@ -80,9 +79,22 @@ def _ends(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
     rounding = 12 * _EPS * (float(p[1]) + moved * (1 + epsilon - min(log_q, 0.0)))
     wrong = float(p[1] * p_error[1]) + moved * float(q_error[1]) + rounding
     value = float(p[1]) - moved
-    near = float(p[0] * (1 + p_error[0]) + p[1]) * (2 * slack + 4 * _EPS * epsilon)
+    near = float(p @ (1 + p_error)) * (2 * slack + 4 * _EPS * epsilon)
     low = max(value - wrong, 0.0) + cells.infinite[0]
     return low * (1 - _EPS), (max(value, 0.0) + wrong + near + cells.infinite[1]) * (1 + _EPS) + 1e-300
+
+
+def _near(pair: DominatingPair, epsilon: float) -> tuple[float, Cells]:
+    """Return a bound on the slack, and cells whose last edge is ``epsilon`` and whose first is below all slack.
+
+    The slack depends on the edges, so the second one may be larger.
+    """
+    slack = pair.cells(np.array([epsilon])).slack
+    while True:
+        cells = pair.cells(np.array([epsilon - 4 * slack - 4 * _EPS * epsilon, epsilon]))
+        if not cells.slack > 2 * slack:
+            return max(slack, cells.slack), cells
+        slack = cells.slack
 
 
 _SPAN, _CELLS = 40.0, 4096
