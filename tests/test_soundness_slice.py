@@ -28,7 +28,8 @@ from dpproof.accountant.pairs.base import Cells
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.laplace import Laplace
-from dpproof.accountant.pairs.unequal_gaussians import SphericalGaussians, UnequalGaussians
+from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
+from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
 from dpproof.accountant.privacy_loss.by_inversion import epsilon_by_inversion
 from dpproof.accountant.privacy_loss.single import delta_by_masses

@@ -16,8 +16,8 @@ from dpproof.accountant.pairs.fixed_size import FixedSize
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
+from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
 from dpproof.accountant.pairs.subsampled import Subsampled, visible_coin
-from dpproof.accountant.pairs.unequal_gaussians import SphericalGaussians
 
 _FINE, _WIDE = 1e-6, 1e-2
 

@@ -26,9 +26,10 @@ from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.lattice import charged, mixed
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse
 from dpproof.accountant.pairs.replaced_gaussian import ReplacedGaussian
+from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
 from dpproof.accountant.pairs.staircase import Staircase
 from dpproof.accountant.pairs.subsampled import Nothing, Subsampled, VisibleChoice, visible_coin
-from dpproof.accountant.pairs.unequal_gaussians import SphericalGaussians, UnequalGaussians
+from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from tests.rows import rows, tiered
 

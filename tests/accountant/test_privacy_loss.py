@@ -20,8 +20,8 @@ from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.fixed_size import Everything
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
 from dpproof.accountant.pairs.subsampled import visible_coin
-from dpproof.accountant.pairs.unequal_gaussians import SphericalGaussians
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, profile
 from dpproof.accountant.privacy_loss.chernoff import Coarse
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss

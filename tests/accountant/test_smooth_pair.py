@@ -21,7 +21,7 @@ from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down,
 from dpproof.accountant.numbers.inversion import bracket, refined
 from dpproof.accountant.pairs.base import Characteristic, DominatingPair
 from dpproof.accountant.pairs.phases import decay
-from dpproof.accountant.pairs.unequal_gaussians import SphericalGaussians
+from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.single import delta_by_masses
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
