@@ -1,20 +1,21 @@
 """Sound and faulty trainings audited end to end: ``python -m benchmarks.own_training [SEEDS]``.
 
-It prints the table of docs/how-to/own-training.md. The trainings are those of `audits.corpus.own_training`. The seeds
-are 0, 1 and so on. It needs torch and Opacus.
+It prints the table of docs/how-to/own-training.md. The trainings are those of `audits.corpus.own_training` and
+`audits.corpus.own_jax_training`. The seeds are 0, 1 and so on. It needs torch, Opacus and
+``pip install jax==0.10.2 jax-privacy==2.0.0``.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters
-from dpproof.audits.corpus.own_training import FAULTY, SOUND
+from dpproof.audits.corpus import own_jax_training, own_training
 from dpproof.audits.training.own_training import audit_training
 
 CLAIM = DPSGDParameters(sampling_rate=1.0, noise_multiplier=1.0, steps=1)
@@ -30,7 +31,7 @@ def data(records: int, features: int) -> tuple[Any, Any]:
     """Return records of four classes."""
     rng = torch.Generator().manual_seed(0)
     inputs = torch.randn(records, features, generator=rng)
-    return inputs, (inputs @ torch.randn(features, 4, generator=rng)).argmax(dim=1)
+    return inputs.numpy(), (inputs @ torch.randn(features, 4, generator=rng)).argmax(dim=1).numpy()
 
 
 def network(features: int) -> Any:
@@ -39,19 +40,31 @@ def network(features: int) -> Any:
     return torch.nn.Sequential(torch.nn.Linear(features, 8), torch.nn.Tanh(), torch.nn.Linear(8, 4))
 
 
-def rows(seeds: int) -> Iterator[str]:
+Kind = tuple[Callable[[DPSGDParameters], Any], Callable[[int], Any], Any]
+KINDS: tuple[Kind, ...] = (
+    *((kind, network, None) for kind in (*own_training.SOUND, *own_training.FAULTY)),
+    *(
+        (kind, own_jax_training.network, own_jax_training.network_loss)
+        for kind in (*own_jax_training.SOUND, *own_jax_training.FAULTY)
+    ),
+)
+"""A training, the model that it begins with, and its loss."""
+
+
+def rows(seeds: int, kinds: Sequence[Kind] = KINDS) -> Iterator[str]:
     """Yield a line for each attack and training."""
     yield "| attack | training | fault | claimed epsilon | refuted | mean bound | mean, if only the noise differs |"
     yield "|---|---|---|---|---|---|---|"
     for attack, claim, records, features, asked in RUNS:
-        for kind in (*SOUND, *FAULTY):
+        for kind, start, loss in kinds:
             found = [
                 audit_training(
                     kind(claim),
-                    network(features),
+                    start(features),
                     data(records, features),
                     attack=attack,
                     claim=claim,
+                    loss=loss,
                     seed=seed,
                     **asked,
                 )
@@ -61,9 +74,9 @@ def rows(seeds: int) -> Iterator[str]:
                 np.mean([getattr(one, name) for one in found]) for name in ("lower", "given_family")
             )
             refuted = f"{sum(one.violated for one in found)} of {seeds}"
-            fault = "none" if kind in SOUND else (kind.__doc__ or "").removeprefix("Fault: ").rstrip(".")
+            told = (kind.__doc__ or "").partition("Fault: ")[2].rstrip(".")
             yield (
-                f"| {attack} | {kind.__name__} | {fault} | {found[0].claimed:.3f} | {refuted} | {lower:.2f} |"
+                f"| {attack} | {kind.__name__} | {told or 'none'} | {found[0].claimed:.3f} | {refuted} | {lower:.2f} |"
                 f" {given:.2f} |"
             )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters, account
 from dpproof.accountant.numbers.written import rounded
 from dpproof.audits.engine.betting.curves import Tabulated, tabulated
-from dpproof.audits.training.watching import Loss, Records, Step, Train, flat, trained
+from dpproof.audits.training.watching import Array, Model, Records, Step, Train, trained
 
 
 class Attack(enum.Enum):
@@ -110,9 +109,8 @@ class Job:
     """All that the audits of one training function share."""
 
     train: Train
-    start: Any
+    start: Model
     records: Records
-    loss: Loss
     claim: DPSGDParameters
     stepwise: bool
     delta: float
@@ -134,37 +132,21 @@ class Job:
         """A description of what the attack observes of each training."""
         return "the weights after every step" if self.stepwise else "the weights after the training"
 
-    def run(self, records: Records, rng: np.random.Generator, see: Step) -> Any:
-        """Train once, show what is observed to ``see``, and return the trained model."""
+    def run(self, records: Records, rng: np.random.Generator, see: Step) -> Array:
+        """Train once, show what is observed to ``see``, and return the last weights."""
         seed = int(rng.integers(1 << 31))
-        model, _ = trained(self.train, self.start, records, seed, see if self.stepwise else unseen)
+        weights = trained(self.start, self.train, records, seed, see if self.stepwise else unseen)
         if not self.stepwise:
-            see(flat(self.start), flat(model))
-        return model
+            see(self.start.weights, weights)
+        return weights
 
 
-def unseen(_before: Any, _after: Any) -> None:
+def unseen(_before: Array, _after: Array) -> None:
     """Ignore a step."""
 
 
-def claim_of(train: Train, model: Any, datasets: list[Records], seed: int) -> DPSGDParameters:
-    """Return a claim that is at least as weak as what the engine accounts for on each of some datasets."""
-    found = [_accounted(trained(train, model, records, seed, unseen)[1]) for records in datasets]
+def claim_of(train: Train, model: Model, datasets: list[Records], seed: int) -> DPSGDParameters:
+    """Return a claim that is at least as weak as what the training itself states on each of some datasets."""
+    found = [model.accounted(train, records, seed) for records in datasets]
     rates, noises, steps = zip(*found, strict=True)
     return DPSGDParameters(sampling_rate=max(rates), noise_multiplier=min(noises), steps=max(steps))
-
-
-def _accounted(engine: Any) -> tuple[float, float, int]:
-    """Return the sampling rate, the noise multiplier and the number of steps of an engine.
-
-    Raises:
-        ValueError: the object is no engine, or its history is not one kind of steps.
-    """
-    history = getattr(getattr(engine, "accountant", None), "history", [])
-    if len(history) != 1:
-        raise ValueError(
-            f"claim: The training returned {type(engine).__name__} with {len(history)} kinds of steps. Give the claim,"
-            " or return an Opacus engine all of whose steps have one sampling rate and one noise multiplier."
-        )
-    noise, rate, steps = history[0]
-    return float(rate), float(noise), int(steps)
