@@ -18,14 +18,6 @@ from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.audits.corpus import own_jax_training, own_training
 from dpproof.audits.training.own_training import audit_training
 
-CLAIM = DPSGDParameters(sampling_rate=1.0, noise_multiplier=1.0, steps=1)
-SMALL = DPSGDParameters(sampling_rate=1.0, noise_multiplier=2.0, steps=1)
-RUNS: tuple[tuple[str, DPSGDParameters, int, int, dict[str, Any]], ...] = (
-    ("one run", CLAIM, 60, 1_000, {"canaries": 2_000}),
-    ("black box", SMALL, 40, 20, {"trainings": 2_000}),
-)
-"""An attack, the claim, the numbers of records and of features, and the arguments of the audit."""
-
 
 def data(records: int, features: int) -> tuple[Any, Any]:
     """Return records of four classes."""
@@ -41,21 +33,35 @@ def network(features: int) -> Any:
 
 
 Kind = tuple[Callable[[DPSGDParameters], Any], Callable[[int], Any], Any]
-KINDS: tuple[Kind, ...] = (
-    *((kind, network, None) for kind in (*own_training.SOUND, *own_training.FAULTY)),
-    *(
-        (kind, own_jax_training.network, own_jax_training.network_loss)
-        for kind in (*own_jax_training.SOUND, *own_jax_training.FAULTY)
-    ),
-)
 """A training, the model that it begins with, and its loss."""
 
 
-def rows(seeds: int, kinds: Sequence[Kind] = KINDS) -> Iterator[str]:
+def in_jax(kinds: Sequence[type[own_jax_training.JaxTraining]]) -> tuple[Kind, ...]:
+    """Return trainings in JAX with their network and its loss."""
+    return tuple((kind, own_jax_training.network, own_jax_training.network_loss) for kind in kinds)
+
+
+KINDS = (
+    *((kind, network, None) for kind in (*own_training.SOUND, *own_training.FAULTY)),
+    *in_jax(own_jax_training.TRAININGS),
+)
+CLAIM = DPSGDParameters(sampling_rate=1.0, noise_multiplier=1.0, steps=1)
+SMALL = DPSGDParameters(sampling_rate=1.0, noise_multiplier=2.0, steps=1)
+FOUR = DPSGDParameters(sampling_rate=0.25, noise_multiplier=4.0, steps=4)
+Run = tuple[str, tuple[Kind, ...], DPSGDParameters, int, int, dict[str, Any]]
+RUNS: tuple[Run, ...] = (
+    ("one run", KINDS, CLAIM, 60, 1_000, {"canaries": 2_000}),
+    ("black box", KINDS, SMALL, 40, 20, {"trainings": 2_000}),
+    ("sizes", in_jax(own_jax_training.SIZES), FOUR, 8, 20, {"trainings": 2_000}),
+)
+"""An attack, its trainings, the claim, the numbers of records and of features, and the arguments of the audit."""
+
+
+def rows(seeds: int) -> Iterator[str]:
     """Yield a line for each attack and training."""
     yield "| attack | training | fault | claimed epsilon | refuted | mean bound | mean, if only the noise differs |"
     yield "|---|---|---|---|---|---|---|"
-    for attack, claim, records, features, asked in RUNS:
+    for attack, kinds, claim, records, features, asked in RUNS:
         for kind, start, loss in kinds:
             found = [
                 audit_training(

@@ -59,6 +59,10 @@ class JaxTraining(Planned):
         gradient = clipped_grad(network_loss, l2_clip_norm=self.clip * self.longest, batch_argnums=(1, 2))
         return gradient(params, inputs, targets, is_padding_example=padding)
 
+    def divisor(self, _records: int) -> float:
+        """Return the public number by which the noisy sum is divided."""
+        return 32.0
+
     noise = 1.0
     """The noise, as a multiple of the planned noise."""
     longest = 1.0
@@ -73,13 +77,12 @@ def _step(training: JaxTraining) -> Any:
 
     add_noise = noise_addition.gaussian_privatizer(stddev=training.deviation, prng_key=0).update
 
-    @jax.jit
     def step(params: Any, state: Any, inputs: Any, targets: Any, padding: Any, rate: Any) -> Any:
         total = training.clipped_sum(params, inputs, targets, padding)
         noisy, state = add_noise(total, state)
         return jax.tree.map(lambda weight, change: weight - rate * change, params, noisy), state
 
-    return step
+    return jax.jit(step)
 
 
 class JaxHalfNoise(JaxTraining):
@@ -109,6 +112,14 @@ class JaxBatchClipping(JaxTraining):
         return jax.tree.map(lambda one: one * count, clipped)
 
 
-SOUND: tuple[type[JaxTraining], ...] = (JaxTraining,)
-FAULTY: tuple[type[JaxTraining], ...] = (JaxHalfNoise, JaxNoClipping, JaxBatchClipping)
-"""The trainings that keep their claim, and those that do not."""
+class JaxPrivateDivisor(JaxTraining):
+    """Fault: the noisy sum is divided by the expected batch size, which depends on the number of records."""
+
+    def divisor(self, records: int) -> float:
+        """Return the expected number of records in a batch."""
+        return Planned.divisor(self, records)
+
+
+TRAININGS: tuple[type[JaxTraining], ...] = (JaxTraining, JaxHalfNoise, JaxNoClipping, JaxBatchClipping)
+SIZES: tuple[type[JaxTraining], ...] = (JaxTraining, JaxPrivateDivisor)
+"""A training that keeps its claim, and faults: those that canaries show, and one that the number of records shows."""

@@ -62,9 +62,9 @@ def audit_training(
 
     Args:
         train: ``train(model, dataset, seed)``, which takes all randomness from the seed. In torch it trains the model
-            in place on a dataset of pairs (input, target), and may return its Opacus engine. In JAX it returns the trained
-            parameters, and the dataset is a pair of arrays (inputs, targets). If it has an argument ``observe``, it
-            calls ``observe(params)`` after each step.
+            in place on a dataset of pairs (input, target), and may return its Opacus engine. In JAX it returns the
+            trained parameters, and the dataset is a pair of arrays (inputs, targets). If it has an argument named
+            ``observe``, it calls ``observe(params)`` after each step.
         model: a torch module, or a pytree of JAX, at the weights where the training begins.
         records: a pair of arrays ``(inputs, targets)``, or a dataset of such pairs.
         attack: "one run", "black box" or "sizes"; see the module.
