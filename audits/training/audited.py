@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters, account
 from dpproof.accountant.numbers.written import rounded
 from dpproof.audits.engine.betting.curves import Tabulated, tabulated
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.training.watching import Array, Model, Records, Step, Train, trained
 
 
@@ -76,6 +79,35 @@ class AuditedTraining:
     pair: str
     seed: int
 
+    def evidence(self, name: str, replay: Mapping[str, Any]) -> Evidence:
+        """Return the result under the name of a claim, with what a replay needs, as the audits of mechanisms do."""
+        checked = {
+            "relation": Adjacency.ADD_REMOVE.value,
+            "status": "checked",
+            "why": "dpproof makes the datasets",
+        }
+        return Evidence(
+            claim=name,
+            verdict=Finding.VIOLATION if self.violated else Finding.INCONCLUSIVE,
+            claimed_epsilon=self.claimed,
+            epsilon_lower=self.lower,
+            delta=self.delta,
+            confidence=1 - self.alpha,
+            samples=self.trainings,
+            would_have_seen=None if self.violated else inf,
+            e_value=1 / self.alpha if self.violated else 0.0,
+            alpha=self.alpha,
+            seed=self.seed,
+            pair=self.pair,
+            event={"method": self.attack.value},
+            counts=self.counts,
+            score=self.observed,
+            replay=replay,
+            pairs=({"description": self.pair, **checked},),
+            not_covered=() if self.violated else (COVERED[self.attack][1],),
+            weakness="" if self.violated else _UNMEASURED,
+        )
+
     @property
     def _planned(self) -> str:
         rate, noise, steps = self.claim.sampling_rate, self.claim.noise_multiplier, self.claim.steps
@@ -102,6 +134,9 @@ class AuditedTraining:
             f"not covered: {told[1]}",
         ]
         return "\n".join(lines)
+
+
+_UNMEASURED = "The claim is not refuted. The power of this audit is not measured, so nothing more is known."
 
 
 @dataclass(frozen=True)

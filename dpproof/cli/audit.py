@@ -51,7 +51,11 @@ STATED = (
 )
 VIEW = (
     "of selective-dpsgd: what is seen of the training as it is run, with torch: step, trace, final, canaries;"
-    " the pair that attains its guarantee without it"
+    " the pair that attains its guarantee without it; with --training: one run (unless given), black box, sizes"
+)
+TRAINING = (
+    "of dp-sgd: audit your own training function in torch or JAX, package.module:name, against the claim of these"
+    " parameters; the name is that of functools.partial(dpproof.audit_training, train, model, records)"
 )
 DATA = (
     "Your data, package.module:name, or a callable that gives them; dpproof makes extreme neighbours of them."
@@ -97,6 +101,7 @@ WORKERS = "processes to share the work; unless given one for each core for the c
 @click.option("--sharpen", is_flag=True, help=SHARPEN)
 @click.option("--bracket", is_flag=True, help=BRACKET)
 @click.option("--view", help=VIEW)
+@click.option("--training", help=TRAINING)
 @click.option("--only", help="Of the corpus, the cases whose names hold this.")
 @click.option("--workers", type=int, help=WORKERS)
 @click.option("--cluster", help=CLUSTER)
@@ -128,6 +133,7 @@ def audit(
     sharpen: bool,
     bracket: bool,
     view: str | None,
+    training: str | None,
     only: str | None,
     workers: int | None,
     cluster: str | None,
@@ -157,20 +163,22 @@ def audit(
     refuse({"workers": None if cluster is None else workers}, [], "with --cluster")
     late = {"sharpen": sharpen or None, "seconds": seconds}
     if replay is not None:
-        own = {"target": target, "budget": budget, **late, "only": only, "view": view}
+        own = {"target": target, "budget": budget, **late, "only": only, "view": view, "training": training}
         shared = {"journal": journal, "workers": workers, "cluster": cluster}
         refuse({**own, **shared, **vars(promise), **told}, context.args, "with --replay")
         _replay(replay, witnesses, json)
-    if target != auditing.VIEWED or epsilon is not None:
+    if training is None and (target != auditing.VIEWED or epsilon is not None):
         refuse({"view": view}, [], f"with --epsilon, and for any target except {auditing.VIEWED}")
     if target == "corpus":
-        refuse({**vars(promise), **told, **late}, context.args, "if the target is corpus")
+        refuse(
+            {**vars(promise), **told, **late, "training": training}, context.args, "if the target is corpus"
+        )
         audit_corpus({"seed": seed, "alpha": alpha}, budget, journal, only, workers, cluster, witnesses, json)
     refuse({"only": only}, [], "unless the target is corpus")
     if target is None:
         raise ValueError(NO_TARGET)
     own_alpha = alpha if _is_stated(context, "alpha") else None
-    jobs, of_file = jobs_of(target, context.args, promise, options, told, own_alpha)
+    jobs, of_file = jobs_of(target, context.args, promise, options, told, own_alpha, training)
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
         _finish(
             _run(jobs, of_file if seconds is None else seconds, executor, witnesses), json, plot, witnesses
@@ -195,7 +203,8 @@ def _is_stated(context: click.Context, name: str) -> bool:
 
 
 _NOT_WITH_BRACKET = (
-    "epsilon", "sharpen", "view", "only", "plot", "seconds", "workers", "cluster", "journal", "witnesses", "replay"
+    "epsilon", "sharpen", "view", "training", "only", "plot", "seconds", "workers", "cluster", "journal",
+    "witnesses", "replay",
 )  # fmt: skip
 
 

@@ -17,13 +17,18 @@ from typing import TYPE_CHECKING, Any
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
+from dpproof.accountant.claims.decimals import doubles
 from dpproof.accountant.claims.parameters import Ranges
 from dpproof.accountant.claims.spelling import one_of
+from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.answers import audit as auditing
 from dpproof.answers.audit import AuditOptions
 from dpproof.audits.data.schema import Between
 from dpproof.audits.engine.scores.names import check_scores
+from dpproof.audits.plan import AuditPlan
 from dpproof.audits.target import leaf_target
+from dpproof.audits.training.audited import Attack
+from dpproof.audits.training.named_training import NamedTraining
 from dpproof.claim_file import read_all
 from dpproof.cli.importing import import_from
 from dpproof.cli.mechanism_flags import values_of
@@ -69,8 +74,11 @@ def jobs_of(
     options: AuditOptions,
     told: AuditOptions,
     alpha: float | None,
+    training: str | None = None,
 ) -> tuple[list[Job], float | None]:
     """Return the audits to run, and the seconds for all of them (None: no limit), after checking all input."""
+    if training is not None:
+        return [training_of(target, flags, promise, options, told, training)], None
     if target in CATALOGUE:
         values, relation = mechanism_of(target, flags, promise, told)
         stated = {} if promise.delta is None else {"delta": promise.delta}
@@ -99,6 +107,34 @@ def jobs_of(
     claim = _callable_claim(target, promise)
     auditing.check_auditable(claim)
     return [_of_claim(claim, {**options, **told})], None
+
+
+def training_of(
+    target: str, flags: list[str], promise: Promise, options: AuditOptions, told: AuditOptions, name: str
+) -> Job:
+    """Return the audit of a named training function against the claim of DP-SGD that the flags state.
+
+    Raises:
+        ValueError: the target is another mechanism, or an option is missing or has no effect.
+    """
+    if target not in CATALOGUE or accountant_for(target).parameters is not DPSGDParameters:
+        raise ValueError(
+            f"target ({target!r}) must be dp-sgd with --training. Its parameters state the claim."
+        )
+    values, relation = mechanism_of(target, flags, promise, told)
+    refuse({"epsilon": promise.epsilon}, [], "with --training. The parameters of dp-sgd state the claim")
+    if relation is not Adjacency.ADD_REMOVE or options.get("sharpen"):
+        raise ValueError("--training audits under --adjacency add-remove, and without --sharpen.")
+    attack = Attack(options.get("view", Attack.ONE_RUN))
+    audited = NamedTraining(name, attack, doubles(DPSGDParameters.read(values)))
+    plan = AuditPlan(
+        seed=options["seed"],
+        alpha=options["alpha"],
+        delta=promise.delta,
+        budget=options.get("budget"),
+        claim=name,
+    )
+    return name, lambda executor: audited.audit(plan)
 
 
 def mechanism_of(
