@@ -26,6 +26,11 @@ class Attack(enum.Enum):
     BLACK_BOX = "black box"
     SIZES = "sizes"
 
+    @classmethod
+    def _missing_(cls, value: object) -> Attack:
+        known = ", ".join(one.value for one in cls)
+        raise ValueError(f"attack ({value!r}) must be one of: {known}")
+
 
 COVERED: Mapping[Attack, tuple[str, str]] = {
     Attack.ONE_RUN: (

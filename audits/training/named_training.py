@@ -7,6 +7,7 @@ the record names. Replay only records whose code you trust.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -20,6 +21,7 @@ from dpproof.audits.training.audited import Attack, AuditedTraining
 
 KIND = "named training"
 DELTA = 1e-5
+_RULE = "must be the name of functools.partial(audit_training, train, model, records)"
 
 
 @dataclass(frozen=True)
@@ -45,23 +47,29 @@ class NamedTraining:
             LoadError: the name cannot be imported.
             ValueError: the name stands for something else, or an argument is outside its range.
         """
-        told: dict[str, Any] = {} if plan.budget is None else {"trainings": plan.budget}
+        budget = {} if plan.budget is None else {"budget": plan.budget}
+        trainings = {} if plan.budget is None else {"trainings": plan.budget}
         again = {"training": self.training, "attack": self.attack.value, "parameters": self.claim.as_json()}
-        found = load(self.training, "training")(
+        found = self._found(
             attack=self.attack,
             claim=self.claim,
             seed=plan.seed,
             alpha=plan.alpha,
             delta=DELTA if plan.delta is None else plan.delta,
-            **told,
+            **trainings,
         )
-        if not isinstance(found, AuditedTraining):
-            raise ValueError(
-                f"training ({self.training!r}) returned {type(found).__name__}. It must be the name of"
-                " functools.partial(audit_training, train, model, records)."
-            )
-        budget = {} if plan.budget is None else {"budget": plan.budget}
         return found.evidence(plan.claim or self.training, {"audit": KIND, **again, **budget})
+
+    def _found(self, **asked: Any) -> AuditedTraining:
+        named = load(self.training, "training")
+        try:
+            inspect.signature(named).bind(**asked)
+        except TypeError as error:
+            raise ValueError(f"training ({self.training!r}) {_RULE} ({error})") from error
+        found = named(**asked)
+        if not isinstance(found, AuditedTraining):
+            raise ValueError(f"training ({self.training!r}) {_RULE}, but it returned {type(found).__name__}")
+        return found
 
     @classmethod
     def read(cls, how: Told) -> NamedTraining:
