@@ -177,6 +177,8 @@ def audit(
     refuse({"only": only}, [], "unless the target is corpus")
     if target is None:
         raise ValueError(NO_TARGET)
+    if training is not None:
+        refuse({"seconds": seconds, "workers": workers, "cluster": cluster}, [], "with --training")
     own_alpha = alpha if _is_stated(context, "alpha") else None
     jobs, of_file = jobs_of(target, context.args, promise, options, told, own_alpha, training)
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:

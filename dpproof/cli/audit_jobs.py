@@ -126,6 +126,8 @@ def training_of(
     if relation is not Adjacency.ADD_REMOVE or options.get("sharpen"):
         raise ValueError("--training audits under --adjacency add-remove, and without --sharpen.")
     attack = Attack(options.get("view", Attack.ONE_RUN))
+    if attack is Attack.ONE_RUN:
+        refuse({"budget": options.get("budget")}, [], "with --training and one run")
     audited = NamedTraining(name, attack, doubles(DPSGDParameters.read(values)))
     plan = AuditPlan(
         seed=options["seed"],

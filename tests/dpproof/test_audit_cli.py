@@ -635,6 +635,8 @@ def test_a_training_of_ones_own_is_refuted_and_its_witness_replays(run, refused,
     assert (again.code, again.json["audits"][0]["witness"]) == (1, found["witness"])
     assert "must be dp-sgd with --training" in refused("audit", "laplace", "--scale", 1, *own)
     assert "under --adjacency add-remove" in refused("audit", *DP_SGD, "replace", *own)
-    assert "attack ('step') must be one of: one run, black box, sizes" in refused("audit", *DP_SGD, "add-remove", *own, "--view", "step")
+    assert "attack ('step') must be one of: one run, black box, sizes" in refused(
+        "audit", *DP_SGD, "add-remove", *own, "--view", "step"
+    )
     other = ["--training", "own_noiseless:DPSGDParameters"]
     assert "functools.partial(audit_training" in refused("audit", *DP_SGD, "add-remove", *other)
