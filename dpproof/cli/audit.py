@@ -63,9 +63,6 @@ DATA = (
 BOUNDS = (
     "The smallest and the largest number of a record; unless given, only the records of --data are tried."
 )
-NO_TARGET = (
-    "target is missing. Give a claim file, a mechanism, package.module:callable, corpus, or --replay WITNESS."
-)
 PLOT = "Write the picture of the first violation to this file: the histograms on both inputs, and the event."
 SHARPEN = "spend the whole budget also after a violation, for a larger epsilon"
 BRACKET = (
@@ -156,35 +153,30 @@ def audit(
     """
     check_folder("witnesses", witnesses)
     options = _options(alpha, seed, budget, sharpen, view)
-    promise = Promise(epsilon, delta, adjacency, neighbours, arithmetic, data)
+    promise = Promise(epsilon, delta, adjacency, neighbours, arithmetic, data, training)
     told = told_of(scores, seeded, failures, bounds, vary, timing)
     if bracket:
         _bracket(context, promise, told, options)
     refuse({"workers": None if cluster is None else workers}, [], "with --cluster")
     late = {"sharpen": sharpen or None, "seconds": seconds}
     if replay is not None:
-        own = {"target": target, "budget": budget, **late, "only": only, "view": view, "training": training}
+        own = {"target": target, "budget": budget, **late, "only": only, "view": view}
         shared = {"journal": journal, "workers": workers, "cluster": cluster}
         refuse({**own, **shared, **vars(promise), **told}, context.args, "with --replay")
         _replay(replay, witnesses, json)
     if training is None and (target != auditing.VIEWED or epsilon is not None):
         refuse({"view": view}, [], f"with --epsilon, and for any target except {auditing.VIEWED}")
     if target == "corpus":
-        refuse(
-            {**vars(promise), **told, **late, "training": training}, context.args, "if the target is corpus"
-        )
+        refuse({**vars(promise), **told, **late}, context.args, "if the target is corpus")
         audit_corpus({"seed": seed, "alpha": alpha}, budget, journal, only, workers, cluster, witnesses, json)
     refuse({"only": only}, [], "unless the target is corpus")
-    if target is None:
-        raise ValueError(NO_TARGET)
     if training is not None:
         refuse({"seconds": seconds, "workers": workers, "cluster": cluster}, [], "with --training")
     own_alpha = alpha if _is_stated(context, "alpha") else None
-    jobs, of_file = jobs_of(target, context.args, promise, options, told, own_alpha, training)
+    jobs, of_file = jobs_of(target, context.args, promise, options, told, own_alpha)
+    limit = of_file if seconds is None else seconds
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
-        _finish(
-            _run(jobs, of_file if seconds is None else seconds, executor, witnesses), json, plot, witnesses
-        )
+        _finish(_run(jobs, limit, executor, witnesses), json, plot, witnesses)
 
 
 def _options(alpha: float, seed: int, budget: int | None, sharpen: bool, view: str | None) -> AuditOptions:
@@ -205,8 +197,7 @@ def _is_stated(context: click.Context, name: str) -> bool:
 
 
 _NOT_WITH_BRACKET = (
-    "epsilon", "sharpen", "view", "training", "only", "plot", "seconds", "workers", "cluster", "journal",
-    "witnesses", "replay",
+    "epsilon", "sharpen", "view", "only", "plot", "seconds", "workers", "cluster", "journal", "witnesses", "replay"
 )  # fmt: skip
 
 
