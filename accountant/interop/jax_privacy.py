@@ -81,7 +81,7 @@ def _relation_of(plan: Any) -> Adjacency:
     """Return the relation of a plan: the stated one, or else the relation for which its batches are meant."""
     if hasattr(plan, "neighboring_relation"):
         return _RELATIONS[plan.neighboring_relation.name]
-    return described(plan.batch_selection_strategy, noise_multiplier=1.0)[1]
+    return described(getattr(plan, "batch_selection_strategy", None), noise_multiplier=1.0)[1]
 
 
 def dp_sgd_of(configuration: Any) -> DPSGDParameters:
