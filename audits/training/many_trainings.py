@@ -77,10 +77,9 @@ def other_sizes(job: Job, trainings: int) -> AuditedTraining:
     return _answer(job, Attack.SIZES, found, f"the length of all changes of {job.observed}", told)
 
 
-_TRIED, _LOOKS, _STREAM, _FITTED, _MADE = 64, 3, 78, 50, 79
+_TRIED, _LOOKS, _STREAM, _FITTED = 64, 3, 78, 50
 """The canaries among which the one with the longest gradient is chosen; the trainings for each number of records; the
-random stream of trainings that are not tested; the number of them on each of two neighbouring datasets; and the random
-stream of canaries."""
+random stream of trainings that are not tested; and the number of them on each of two neighbouring datasets."""
 Measure = Callable[[list[int], np.random.Generator], float]
 
 
@@ -148,7 +147,8 @@ def made_canaries(model: Model, records: Records, count: int, seed: int) -> Reco
             "canaries: Give canaries of your own, because the targets of the records are not classes."
         )
     columns = records.inputs.reshape(len(records), -1)
-    drawn = generator(seed, _MADE).integers(len(records), size=(count, columns.shape[1]))
+    stream = np.random.RandomState(seed % 2**32)  # the numbers of torch's generator with this seed
+    drawn = stream.randint(2**32, size=(count, columns.shape[1]), dtype=np.uint32) % len(records)
     inputs = np.take_along_axis(columns, drawn, axis=0).reshape(count, *records.inputs.shape[1:])
     classes = np.unique(records.targets)
     tried = [Records(inputs, np.repeat(classes[k : k + 1], count)) for k in range(len(classes))]
