@@ -41,7 +41,7 @@ def in_jax(kinds: Sequence[type[own_jax_training.JaxTraining]]) -> tuple[Kind, .
     return tuple((kind, own_jax_training.network, own_jax_training.network_loss) for kind in kinds)
 
 
-KINDS = (
+KINDS: tuple[Kind, ...] = (
     *((kind, network, None) for kind in (*own_training.SOUND, *own_training.FAULTY)),
     *in_jax(own_jax_training.TRAININGS),
 )
