@@ -29,7 +29,7 @@ def test_extras_have_names_by_purpose_and_messages_name_extras():
         "optional-dependencies"
     ]
     former = {"environments", "parquet", "opacus", "offline-rl"}
-    assert extras.keys() == {"rl", "torch", "interop", "cluster", "release", "service", *former}
+    assert extras.keys() == {"rl", "torch", "jax", "interop", "cluster", "release", "service", *former}
     texts = [
         x.read_text(encoding="utf-8") for name in (*FOLDERS, "dpproof") for x in (ROOT / name).rglob("*.py")
     ]

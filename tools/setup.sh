@@ -28,5 +28,5 @@ if [ "${1:-all}" = core ]; then
     "$VENV/bin/python" -m pip install --quiet --editable . --group test
     exit
 fi
-"$VENV/bin/python" -m pip install --quiet --editable ".[cluster,interop,release,rl,service,torch]" --group dev --group peers
+"$VENV/bin/python" -m pip install --quiet --editable ".[cluster,interop,jax,release,rl,service,torch]" --group dev --group peers
 sh "$(dirname "$0")/peers_of_the_report.sh" build/npm

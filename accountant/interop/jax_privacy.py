@@ -1,6 +1,7 @@
 """Guarantees of configuration objects of jax_privacy, which are read by their attributes. jax is not imported.
 
-An execution plan carries its event of dp-accounting and its neighbouring relation. A ``BandMFConfig`` and the batch
+An execution plan carries its event of dp-accounting and its neighbouring relation; in jax_privacy 2.0.0 the relation is
+only known from its batches. A ``BandMFConfig`` and the batch
 selection strategies describe the same by numbers. The accountant assumes what jax_privacy states for these objects:
 gradients are clipped by record, and the noise has the stated multiplier of the column norm of the strategy matrix.
 
@@ -18,6 +19,7 @@ from dp_accounting import dp_event as dp
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.interop.dp_events import event_of_training, privacy_loss_of
+from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.accountant.sampling import allocated
 from dpproof.accountant.sampling.allocated import AllocatedSGDParameters
 
@@ -63,8 +65,8 @@ def described(
         UnsupportedConfigurationError: for an object without a guarantee, or one that lacks a number.
     """
     kind = type(configuration).__name__
-    if hasattr(configuration, "dp_event") and hasattr(configuration, "neighboring_relation"):
-        return configuration.dp_event, _RELATIONS[configuration.neighboring_relation.name]
+    if hasattr(configuration, "dp_event"):
+        return configuration.dp_event, _relation_of(configuration)
     if kind in ALLOCATED:
         raise UnsupportedConfigurationError(
             configuration, "dp-accounting has no event for it. Use guarantee_of."
@@ -73,6 +75,44 @@ def described(
         why = REFUSED.get(kind, f"Give one of: DPExecutionPlan, {', '.join((*READ, *ALLOCATED))}.")
         raise UnsupportedConfigurationError(configuration, why)
     return READ[kind](configuration, _noise_of(configuration, noise_multiplier), records)
+
+
+def _relation_of(plan: Any) -> Adjacency:
+    """Return the relation of a plan: the stated one, or else the relation for which its batches are meant."""
+    if hasattr(plan, "neighboring_relation"):
+        return _RELATIONS[plan.neighboring_relation.name]
+    return described(getattr(plan, "batch_selection_strategy", None), noise_multiplier=1.0)[1]
+
+
+def dp_sgd_of(configuration: Any) -> DPSGDParameters:
+    """Return the parameters of DP-SGD under ``add-remove`` that a configuration describes.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class BandMFConfig:  # jax_privacy has the same attributes
+    ...     strategy: tuple[float, ...] = (1.0,)
+    ...     iterations: int = 100
+    ...     expected_participations: float = 10
+    ...     noise_multiplier: float = 2.0
+    ...     num_examples: int | None = None
+    ...     truncated_batch_size: int | None = None
+    >>> dp_sgd_of(BandMFConfig())
+    DPSGDParameters(sampling_rate=0.1, noise_multiplier=2.0, steps=100, records=1)
+
+    Raises:
+        UnsupportedConfigurationError: see `described`; or the configuration is another mechanism or relation.
+    """
+    event, relation = described(configuration)
+    match event:
+        case dp.SelfComposedDpEvent(
+            event=dp.PoissonSampledDpEvent(
+                sampling_probability=rate, event=dp.GaussianDpEvent(noise_multiplier=noise)
+            ),
+            count=steps,
+        ) if relation is Adjacency.ADD_REMOVE:
+            return DPSGDParameters(float(rate), float(noise), int(steps))
+    why = f"It describes {event!r} under {relation.value}. It must describe steps of DP-SGD under add-remove."
+    raise UnsupportedConfigurationError(configuration, why)
 
 
 def _noise_of(configuration: Any, given: float | None) -> float:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters
-from dpproof.audits.training.watching import flat, gradients, mean_loss
+from dpproof.audits.training.torch_model import TorchModel, mean_loss
+from dpproof.audits.training.watching import Records
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,10 @@ class LoopTraining(Planned):
         """Return the gradient of each record."""
         import torch
 
+        at = TorchModel(model)
         if not len(inputs):
-            return torch.zeros(1, len(flat(model)))
-        return gradients(model, mean_loss, flat(model), inputs, targets)
+            return torch.zeros(1, len(at.weights))
+        return torch.from_numpy(at.gradients(at.weights, Records.of((inputs, targets))))
 
     noise = 1.0
     """The noise, as a multiple of the planned noise."""

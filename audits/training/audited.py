@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters, account
 from dpproof.accountant.numbers.written import rounded
 from dpproof.audits.engine.betting.curves import Tabulated, tabulated
-from dpproof.audits.training.watching import Loss, Records, Step, Train, flat, trained
+from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.audits.training.watching import Array, Model, Records, Step, Train, trained
 
 
 class Attack(enum.Enum):
@@ -23,6 +25,11 @@ class Attack(enum.Enum):
     ONE_RUN = "one run"
     BLACK_BOX = "black box"
     SIZES = "sizes"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Attack:
+        known = ", ".join(one.value for one in cls)
+        raise ValueError(f"attack ({value!r}) must be one of: {known}")
 
 
 COVERED: Mapping[Attack, tuple[str, str]] = {
@@ -77,6 +84,35 @@ class AuditedTraining:
     pair: str
     seed: int
 
+    def evidence(self, name: str, replay: Mapping[str, Any]) -> Evidence:
+        """Return the result under the name of a claim, with what a replay needs, as the audits of mechanisms do."""
+        checked = {
+            "relation": Adjacency.ADD_REMOVE.value,
+            "status": "checked",
+            "why": "dpproof makes the datasets",
+        }
+        return Evidence(
+            claim=name,
+            verdict=Finding.VIOLATION if self.violated else Finding.INCONCLUSIVE,
+            claimed_epsilon=self.claimed,
+            epsilon_lower=self.lower,
+            delta=self.delta,
+            confidence=1 - self.alpha,
+            samples=self.trainings,
+            would_have_seen=None if self.violated else inf,
+            e_value=1 / self.alpha if self.violated else 0.0,
+            alpha=self.alpha,
+            seed=self.seed,
+            pair=self.pair,
+            event={"method": self.attack.value},
+            counts=self.counts,
+            score=self.observed,
+            replay=replay,
+            pairs=({"description": self.pair, **checked},),
+            not_covered=() if self.violated else (COVERED[self.attack][1],),
+            weakness="" if self.violated else _UNMEASURED,
+        )
+
     @property
     def _planned(self) -> str:
         rate, noise, steps = self.claim.sampling_rate, self.claim.noise_multiplier, self.claim.steps
@@ -105,14 +141,16 @@ class AuditedTraining:
         return "\n".join(lines)
 
 
+_UNMEASURED = "The claim is not refuted. The power of this audit is not measured, so nothing more is known."
+
+
 @dataclass(frozen=True)
 class Job:
     """All that the audits of one training function share."""
 
     train: Train
-    start: Any
+    start: Model
     records: Records
-    loss: Loss
     claim: DPSGDParameters
     stepwise: bool
     delta: float
@@ -134,37 +172,21 @@ class Job:
         """A description of what the attack observes of each training."""
         return "the weights after every step" if self.stepwise else "the weights after the training"
 
-    def run(self, records: Records, rng: np.random.Generator, see: Step) -> Any:
-        """Train once, show what is observed to ``see``, and return the trained model."""
+    def run(self, records: Records, rng: np.random.Generator, see: Step) -> Array:
+        """Train once, show what is observed to ``see``, and return the last weights."""
         seed = int(rng.integers(1 << 31))
-        model, _ = trained(self.train, self.start, records, seed, see if self.stepwise else unseen)
+        weights = trained(self.start, self.train, records, seed, see if self.stepwise else unseen)
         if not self.stepwise:
-            see(flat(self.start), flat(model))
-        return model
+            see(self.start.weights, weights)
+        return weights
 
 
-def unseen(_before: Any, _after: Any) -> None:
+def unseen(_before: Array, _after: Array) -> None:
     """Ignore a step."""
 
 
-def claim_of(train: Train, model: Any, datasets: list[Records], seed: int) -> DPSGDParameters:
-    """Return a claim that is at least as weak as what the engine accounts for on each of some datasets."""
-    found = [_accounted(trained(train, model, records, seed, unseen)[1]) for records in datasets]
+def claim_of(train: Train, model: Model, datasets: list[Records], seed: int) -> DPSGDParameters:
+    """Return a claim that is at least as weak as what the training itself states on each of some datasets."""
+    found = [model.accounted(train, records, seed) for records in datasets]
     rates, noises, steps = zip(*found, strict=True)
     return DPSGDParameters(sampling_rate=max(rates), noise_multiplier=min(noises), steps=max(steps))
-
-
-def _accounted(engine: Any) -> tuple[float, float, int]:
-    """Return the sampling rate, the noise multiplier and the number of steps of an engine.
-
-    Raises:
-        ValueError: the object is no engine, or its history is not one kind of steps.
-    """
-    history = getattr(getattr(engine, "accountant", None), "history", [])
-    if len(history) != 1:
-        raise ValueError(
-            f"claim: The training returned {type(engine).__name__} with {len(history)} kinds of steps. Give the claim,"
-            " or return an Opacus engine all of whose steps have one sampling rate and one noise multiplier."
-        )
-    noise, rate, steps = history[0]
-    return float(rate), float(noise), int(steps)

@@ -10,12 +10,10 @@ Sources: Annamalai and De Cristofaro, arXiv:2405.14106 (crafted weights); docs/n
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +23,7 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.bracket import Bracket, bracket
 from dpproof.audits.engine.sampling.callables import generator
 from dpproof.audits.training.audited import Attack, AuditedTraining, Job, claim_of, unseen
-from dpproof.audits.training.watching import Loss, Records, flat, gradients
+from dpproof.audits.training.watching import Array, Model, Records
 
 
 def black_box(job: Job, trainings: int) -> AuditedTraining:
@@ -33,19 +31,18 @@ def black_box(job: Job, trainings: int) -> AuditedTraining:
     half = len(job.records) // 2
     begun = replace(
         job,
-        start=crafted(job.start, job.records[:half], job.loss, job.seed),
+        start=job.start.at(crafted(job.start, job.records[:half])),
         records=job.records[half:],
         stepwise=False,
     )
     tried = made_canaries(begun.start, begun.records, _TRIED, job.seed)
-    at = copy.deepcopy(begun.start).eval()
-    strongest = int(gradients(at, job.loss, flat(at), *tried.both).norm(dim=1).argmax())
+    steep = begun.start.gradients(begun.start.weights, tried)
+    strongest = int(np.linalg.norm(steep, axis=1).argmax())
     canary = tried[strongest : strongest + 1]
     known, pool = list(range(len(begun.records))), begun.records.and_(canary)
 
     def measured(places: list[int], rng: np.random.Generator) -> float:
-        model = begun.run(pool[places], rng, unseen).eval()
-        return -float(job.loss(model(canary.inputs), canary.targets).detach())
+        return -float(begun.start.losses(begun.run(pool[places], rng, unseen), canary)[0])
 
     told = f"{len(known)} records, without or with one canary"
     found = _bracketed(begun, known, [*known, len(known)], measured, told, trainings)
@@ -139,37 +136,32 @@ def _answer(job: Job, attack: Attack, found: Bracket, observed: str, told: str) 
     )
 
 
-def made_canaries(model: Any, records: Records, count: int, seed: int) -> Records:
-    """Return canaries. Each feature is that of some record; the target is the one that the model finds least likely.
+def made_canaries(model: Model, records: Records, count: int, seed: int) -> Records:
+    """Return canaries. Each feature is that of some record; the target is the class with the largest loss.
 
     Raises:
-        ValueError: the targets are no integers, so that no target is least likely.
+        ValueError: the targets are not one class for each record.
     """
-    import torch
-
-    if records.targets.is_floating_point():
+    if records.targets.ndim != 1 or np.issubdtype(records.targets.dtype, np.inexact):
         raise ValueError(
             "canaries: Give canaries of your own, because the targets of the records are not classes."
         )
-    rng = torch.Generator().manual_seed(seed)
     columns = records.inputs.reshape(len(records), -1)
-    drawn = torch.randint(len(records), (count, columns.shape[1]), generator=rng)
-    inputs = columns.gather(0, drawn).reshape(count, *records.inputs.shape[1:])
-    with torch.no_grad():
-        return Records(inputs, copy.deepcopy(model).eval()(inputs).argmin(dim=1))
+    stream = np.random.RandomState(seed % 2**32)  # the numbers of torch's generator with this seed
+    drawn = stream.randint(2**32, size=(count, columns.shape[1]), dtype=np.uint32) % len(records)
+    inputs = np.take_along_axis(columns, drawn, axis=0).reshape(count, *records.inputs.shape[1:])
+    classes = np.unique(records.targets)
+    tried = [Records(inputs, np.repeat(classes[k : k + 1], count)) for k in range(len(classes))]
+    worst = np.argmax([model.losses(model.weights, one) for one in tried], axis=0)
+    return Records(inputs, classes[worst])
 
 
-def crafted(model: Any, records: Records, loss: Loss, seed: int, steps: int = 300) -> Any:
-    """Return a copy of the model after training it without privacy, so that the gradients of such records are small."""
-    import torch
-
-    found = copy.deepcopy(model)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        optimizer = torch.optim.Adam(found.parameters(), lr=0.01)
-        for _ in range(steps):
-            optimizer.zero_grad()
-            loss(found(records.inputs), records.targets).backward()
-            optimizer.step()
-    found.zero_grad(set_to_none=True)
-    return found
+def crafted(model: Model, records: Records, steps: int = 300, rate: float = 0.01) -> Array:
+    """Return weights after training without privacy by Adam, so that the gradients of such records are small."""
+    weights, mean, square = model.weights, 0.0 * model.weights, 0.0 * model.weights
+    for step in range(1, steps + 1):
+        slope = model.slope(weights, records)
+        mean, square = 0.9 * mean + 0.1 * slope, 0.999 * square + 0.001 * slope**2
+        length = np.sqrt(square / (1 - 0.999**step)) + 1e-8
+        weights = weights - rate * mean / (1 - 0.9**step) / length
+    return weights

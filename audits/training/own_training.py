@@ -1,7 +1,7 @@
 """Audits of a user's own training function, end to end: its engine, its data loader, its loop.
 
-The user writes ``train(model, dataset, seed)``, which trains the given model in place. dpproof chooses the model, the
-dataset and the seed, and observes the weights. Nothing else of the training is replaced.
+The user writes ``train(model, dataset, seed)`` in torch or in JAX (`torch_model` and `jax_model` say how). dpproof
+chooses the model, the dataset and the seed, and observes the weights. Nothing else of the training is replaced.
 
 * ``one run``: a thousand test records (canaries) take part if their coins decide so, in one training.
 * ``black box``: many short trainings with and without one canary. Only the loss of the canary under the trained model
@@ -12,26 +12,29 @@ dataset and the seed, and observes the weights. Nothing else of the training is 
 
 Sources: Steinke, Nasr and Jagielski, arXiv:2305.08846 (one run); Annamalai and De Cristofaro, arXiv:2405.14106
 (crafted weights); docs/notes/audit_one_run.md and docs/notes/audit_bracket.md (the tests and their proofs);
-docs/notes/opacus_divisor.md (private divisors). torch is an extra.
+docs/notes/opacus_divisor.md (private divisors). torch and jax are extras.
 """
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant.interop.jax_privacy import dp_sgd_of
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.training.audited import Attack, AuditedTraining, Job, claim_of
 from dpproof.audits.training.canaries import record_canaries
 from dpproof.audits.training.guesses import Guesses, guess_counts
+from dpproof.audits.training.jax_model import JaxModel
 from dpproof.audits.training.many_trainings import black_box, made_canaries, other_sizes
 from dpproof.audits.training.one_run_audit import OneRun, audit_one_run, refuted_scale
-from dpproof.audits.training.watching import Alignment, Loss, Records, Train, mean_loss
+from dpproof.audits.training.torch_model import TorchModel
+from dpproof.audits.training.watching import Alignment, Model, Records, Train
 
 DELTA, ALPHA = 1e-5, 0.05
 CANARIES, TRAININGS = 1_000, 2_000
@@ -45,9 +48,9 @@ def audit_training(
     records: Any,
     *,
     attack: Attack | str = Attack.ONE_RUN,
-    claim: DPSGDParameters | None = None,
+    claim: Any = None,
     stepwise: bool = True,
-    loss: Loss = mean_loss,
+    loss: Callable[..., Any] | None = None,
     canaries: Any = CANARIES,
     trainings: int = TRAININGS,
     family: bool = True,
@@ -58,60 +61,71 @@ def audit_training(
     """Audit a training function of the user, end to end, against the guarantee of DP-SGD under ``add-remove``.
 
     Args:
-        train: ``train(model, dataset, seed)`` trains the model in place on a dataset of torch, whose items are pairs of
-            an input and a target. It takes all randomness from the seed. It may return its Opacus engine.
-        model: a torch module at the weights where the training begins.
-        records: a pair of tensors ``(inputs, targets)``, or a dataset of such pairs.
+        train: ``train(model, dataset, seed)``, which takes all randomness from the seed. In torch it trains the model
+            in place on a dataset of pairs (input, target), and may return its Opacus engine. In JAX it returns the
+            trained parameters, and the dataset is a pair of arrays (inputs, targets). If it has an argument named
+            ``observe``, it calls ``observe(params)`` after each step.
+        model: a torch module, or a pytree of JAX, at the weights where the training begins.
+        records: a pair of arrays ``(inputs, targets)``, or a dataset of such pairs.
         attack: "one run", "black box" or "sizes"; see the module.
-        claim: the training that the accountant accounts for. Unless given, it is read from the engine that ``train``
-            returns, on the two neighbouring datasets, or with no canary and with all canaries. It has the
-            largest rate, the smallest noise and the most steps of both.
+        claim: the training that the accountant accounts for: `DPSGDParameters`, or a configuration of jax_privacy from
+            which they are read. Unless given, it is read from the Opacus engine that ``train`` returns, on the two
+            neighbouring datasets, or with no canary and with all canaries. It has the largest rate, the smallest noise
+            and the most steps of both.
         stepwise: whether the attacks "one run" and "sizes" observe the weights after every step, as the accountant
-            assumes; otherwise they observe the weights after the training.
-        loss: the mean loss of some outputs and targets.
+            assumes; otherwise, or if ``train`` does not show its steps, they observe the weights after the training.
+        loss: in JAX ``loss(params, inputs, targets)``, the mean loss of some records. In torch ``loss(outputs,
+            targets)``; unless given, the cross-entropy, or half of the squared error for targets that are no classes.
         canaries: for "one run", the number of canaries, or canaries of your own as for ``records``. Each canary that
-            dpproof makes has the features of random records, and the target that the model finds least likely.
+            dpproof makes has the features of random records, and the class with the largest loss.
         trainings: for the other attacks, the number of trainings.
         family: whether "one run" computes ``given_family``, which takes most of its time.
         delta, alpha, seed: as in `AuditedTraining`.
 
     Raises:
         MechanismError: the function does not train the model that it is given.
-        ModuleNotFoundError: torch is not installed.
+        ModuleNotFoundError: the library of the model is not installed.
         ValueError: an argument is outside its range, or there is no claim.
     """
-    how, data = Attack(attack), Records.of(records)
+    how, data, start = Attack(attack), Records.of(records), model_of(model, loss)
+    stated = claim is not None
+    if stated and not isinstance(claim, DPSGDParameters):
+        claim = dp_sgd_of(claim)
     job = partial(
         Job,
         train,
-        loss=loss,
-        stepwise=stepwise,
+        stepwise=stepwise and start.observes(train),
         delta=delta,
         alpha=alpha,
         seed=seed,
-        start=model,
+        start=start,
         records=data,
-        stated=claim is not None,
+        stated=stated,
     )
     if how is Attack.ONE_RUN:
         made = (
-            made_canaries(model, data, canaries, seed) if isinstance(canaries, int) else Records.of(canaries)
+            made_canaries(start, data, canaries, seed) if isinstance(canaries, int) else Records.of(canaries)
         )
         return _one_run(
-            job(claim=claim or claim_of(train, model, [data, data.and_(made)], seed)), made, family
+            job(claim=claim or claim_of(train, start, [data, data.and_(made)], seed)), made, family
         )
-    found = job(claim=claim or claim_of(train, model, [data], seed))
+    found = job(claim=claim or claim_of(train, start, [data], seed))
     if how is Attack.SIZES:
         return other_sizes(found, trainings)
     return black_box(found, trainings)
+
+
+def model_of(model: Any, loss: Callable[..., Any] | None) -> Model:
+    """Return a torch module, or else a pytree of JAX, as the audits know it."""
+    kind: Callable[..., Model] = TorchModel if hasattr(model, "named_parameters") else JaxModel
+    return kind(model, loss)
 
 
 def _one_run(job: Job, canaries: Records, family: bool) -> AuditedTraining:
     pool, known = job.records.and_(canaries), len(job.records)
 
     def release(places: list[int], _n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        start = copy.deepcopy(job.start).eval()
-        seen = Alignment(start, job.loss, canaries, job.records, job.claim, job.stepwise)
+        seen = Alignment(job.start, canaries, job.records, job.claim, job.stepwise)
         job.run(pool[places], rng, seen)
         return seen.scores[None]
 

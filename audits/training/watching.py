@@ -1,47 +1,39 @@
-"""A training function of the user, run on data that dpproof chooses, while dpproof observes the weights.
+"""A user's model and training function, as the audits know them: flat weights, losses and gradients of records.
 
-The function is called as ``train(model, dataset, seed)`` and must train the given model in place. dpproof registers a
-hook of torch that is called after the step of any optimizer. So the function needs no change for the audit, and every
-step of Opacus's optimizer is observed. If a training uses no optimizer of torch, it counts as one step.
-
-torch is an extra and is imported when a training begins.
+A `Model` is the small part that depends on torch or on JAX (`torch_model`, `jax_model`). It runs the user's function on
+data that dpproof chooses, and shows the weights as one row of numbers. All attacks use numpy only.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.audits.engine.sampling.callables import MechanismError
-from dpproof.audits.training.dp_sgd import one_thread
-from dpproof.audits.training.opacus import quiet
 
-Train = Callable[[Any, Any, int], Any]
-"""A user's training function. It takes a model, a dataset and a seed, and trains the model in place. It may return an
-Opacus engine, from which the claim is read."""
-Loss = Callable[[Any, Any], Any]
-"""A function from the outputs of the model and the targets of some records to their mean loss."""
-Step = Callable[[Any, Any], None]
+Array = NDArray[Any]
+Train = Callable[..., Any]
+"""A user's training function. It takes a model, a dataset and a seed."""
+Step = Callable[[Array, Array], None]
 """A function that is called after a step with all weights before and after the step, each as one row."""
 
 
 @dataclass(frozen=True)
 class Records:
-    """Records of a supervised training: inputs ``(n, ...)`` and targets ``(n, ...)``, as tensors.
+    """Records of a supervised training: inputs ``(n, ...)`` and targets ``(n, ...)``.
 
     Raises:
         ValueError: there are no records, or inputs and targets differ in number.
     """
 
-    inputs: Any
-    targets: Any
+    inputs: Array
+    targets: Array
 
     def __post_init__(self) -> None:
         if not 0 < len(self.inputs) == len(self.targets):
@@ -59,110 +51,86 @@ class Records:
 
     def and_(self, others: Records) -> Records:
         """Return these records and the others."""
-        import torch
-
-        return Records(*(torch.cat([a, b]) for a, b in zip(self.both, others.both, strict=True)))
+        return Records(*(np.concatenate(pair) for pair in zip(self.both, others.both, strict=True)))
 
     @property
-    def both(self) -> tuple[Any, Any]:
+    def both(self) -> tuple[Array, Array]:
         """The inputs and the targets."""
         return self.inputs, self.targets
-
-    def dataset(self) -> Any:
-        """Return a map-style dataset of torch."""
-        import torch
-
-        return torch.utils.data.TensorDataset(*self.both)
 
     @classmethod
     def of(cls, given: Any) -> Records:
         """Return the records of a pair ``(inputs, targets)``, or of a dataset whose items are such pairs."""
-        import torch
-
-        if isinstance(given, Records):
-            return given
         if isinstance(given, tuple):
-            return cls(*given)
+            return cls(*map(np.asarray, given))
         inputs, targets = zip(*(given[place] for place in range(len(given))), strict=True)
-        return cls(*(torch.stack([torch.as_tensor(one) for one in column]) for column in (inputs, targets)))
+        return cls(*(np.stack([np.asarray(one) for one in column]) for column in (inputs, targets)))
 
 
-def mean_loss(outputs: Any, targets: Any) -> Any:
-    """Return the mean cross-entropy for integer targets, and half of the mean squared error otherwise."""
-    import torch
+class Model(Protocol):
+    """A model at the weights where a training begins, and its loss."""
 
-    if targets.is_floating_point():
-        return torch.nn.functional.mse_loss(outputs.reshape(targets.shape), targets) / 2
-    return torch.nn.functional.cross_entropy(outputs, targets)
+    duty: ClassVar[str]
+    """What the user's function must do with the model, as a sentence."""
 
+    @property
+    def weights(self) -> Array:
+        """All weights at the beginning, as one row."""
 
-def flat(model: Any) -> Any:
-    """Return a copy of all weights of a model as one row."""
-    import torch
+    def at(self, weights: Array) -> Model:
+        """Return this model at other weights."""
 
-    return torch.cat([one.detach().reshape(-1) for one in model.parameters()])
+    def losses(self, weights: Array, records: Records) -> Array:
+        """Return the loss of each record, at these weights."""
 
+    def gradients(self, weights: Array, records: Records) -> Array:
+        """Return the gradient of the loss of each record, at these weights; one row for each record."""
 
-@contextmanager
-def observed(model: Any, see: Step) -> Iterator[None]:
-    """Call ``see`` after each step that changes the weights of ``model``, and after a last unobserved change."""
-    from torch.optim.optimizer import register_optimizer_step_post_hook
+    def slope(self, weights: Array, records: Records) -> Array:
+        """Return the gradient of the mean loss of the records, at these weights."""
 
-    last = flat(model)
+    def observes(self, train: Train) -> bool:
+        """Return whether the steps of this training can be observed."""
 
-    def look(*_: object) -> None:
-        nonlocal last
-        now = flat(model)
-        if not bool((now == last).all()):
-            before, last = last, now
-            see(before, now)
+    def run(self, train: Train, records: Records, seed: int, look: Callable[[Array], None]) -> Array:
+        """Run the training, call ``look`` with the weights after each step, and return the last weights."""
 
-    hook = register_optimizer_step_post_hook(look)
-    try:
-        yield
-    finally:
-        hook.remove()
-    look()
+    def accounted(self, train: Train, records: Records, seed: int) -> tuple[float, float, int]:
+        """Return the sampling rate, the noise multiplier and the number of steps that the training itself states.
+
+        Raises:
+            ValueError: the training does not state them.
+        """
 
 
-def trained(train: Train, start: Any, records: Records, seed: int, see: Step) -> tuple[Any, Any]:
-    """Run the training function on a copy of the model ``start``; return the trained model and what it returned.
+@dataclass
+class Changes:
+    """A function that calls ``see`` after each change of the weights, and counts the changes."""
+
+    last: Array
+    see: Step
+    count: int = 0
+
+    def __call__(self, now: Array) -> None:
+        """Compare these weights with the last ones."""
+        if not np.array_equal(now, self.last):
+            before, self.last = self.last, now
+            self.count += 1
+            self.see(before, now)
+
+
+def trained(model: Model, train: Train, records: Records, seed: int, see: Step) -> Array:
+    """Run the training, call ``see`` after each step and after a last unobserved change, and return the last weights.
 
     Raises:
-        MechanismError: the function does not change the weights of the model that it gets.
+        MechanismError: the training does not change the weights.
     """
-    import torch
-
-    model, steps = copy.deepcopy(start), 0
-
-    def counted(before: Any, now: Any) -> None:
-        nonlocal steps
-        steps += 1
-        see(before, now)
-
-    with one_thread(), quiet(), torch.random.fork_rng(devices=[]), observed(model, counted):
-        returned = train(model, records.dataset(), seed)
-    if not steps:
-        raise MechanismError(
-            "train: The weights of the model did not change. The function must train the model that it is given, in"
-            " place, and not a copy."
-        )
-    return model, returned
-
-
-def gradients(model: Any, loss: Loss, weights: Any, inputs: Any, targets: Any) -> Any:
-    """Return the gradient of the loss of each record, at these weights; one row for each record."""
-    import torch
-
-    names, sizes = zip(*((name, one.shape) for name, one in model.named_parameters()), strict=True)
-
-    def alone(row: Any, x: Any, y: Any) -> Any:
-        pieces = torch.split(row, [size.numel() for size in sizes])
-        named = {name: piece.view(size) for name, piece, size in zip(names, pieces, sizes, strict=True)}
-        return loss(torch.func.functional_call(model, named, (x[None],)), y[None])
-
-    each = torch.func.vmap(torch.func.grad(alone), in_dims=(None, 0, 0), randomness="different")
-    return each(weights, inputs, targets)
+    look = Changes(model.weights, see)
+    found = model.run(train, records, seed, look)
+    look(found)
+    if not look.count:
+        raise MechanismError(f"train: The weights of the model did not change. {model.duty}")
+    return found
 
 
 @dataclass
@@ -178,66 +146,59 @@ class Alignment:
     Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box).
 
     Attributes:
-        model: the model before the training, in a copy that the training does not change.
-        loss: the mean loss of records.
+        model: the model before the training.
         canaries: the canaries.
         others: the records that always take part.
         claim: the sampling rate and the noise of the training.
         stepwise: whether each step is observed; otherwise the training is one step.
     """
 
-    model: Any
-    loss: Loss
+    model: Model
     canaries: Records
     others: Records
     claim: DPSGDParameters
     stepwise: bool
     _scores: Any = 0.0
 
-    def __call__(self, before: Any, after: Any) -> None:
+    def __call__(self, before: Array, after: Array) -> None:
         """Add the scores of one step."""
         moved = before - after
-        moved = moved * (len(moved) ** 0.5 / moved.norm())  # noise of about 1 in each direction
+        moved = moved * (len(moved) ** 0.5 / np.linalg.norm(moved))  # noise of about 1 in each direction
         directions, hidden = self._directions(before)
-        signal = self._without(hidden, directions.T)
-        precision = (signal * directions.T).sum(dim=0).clamp(min=1e-9)
+        signal = _without(hidden, directions.T)
+        precision = np.maximum((signal * directions.T).sum(axis=0), 1e-9)
         seen, noise, rate = signal.T @ moved, self.claim.noise_multiplier, self.claim.sampling_rate
         if self.stepwise:
-            ratio = (seen / noise - precision / (2 * noise**2)).clamp(max=60)
-            seen = (rate * ratio.expm1()).log1p() if rate < 1 else ratio
+            ratio = np.minimum(seen / noise - precision / (2 * noise**2), 60)
+            seen = np.log1p(rate * np.expm1(ratio)) if rate < 1 else ratio
         self._scores = self._scores + seen
 
-    def _directions(self, weights: Any) -> tuple[Any, Any]:
+    def _directions(self, weights: Array) -> tuple[Array, Array]:
         """Return the directions of the canaries' gradients, and rows that span what hides them."""
-        import torch
-
         rate, noise = self.claim.sampling_rate, self.claim.noise_multiplier
-        ours, theirs = (
-            gradients(self.model, self.loss, weights, *one.both) for one in (self.canaries, self.others)
-        )
-        means = [ours.sum(dim=0), theirs.sum(dim=0)]
+        ours, theirs = (self.model.gradients(weights, one) for one in (self.canaries, self.others))
+        means = [ours.sum(axis=0), theirs.sum(axis=0)]
         ours, theirs = _unit(ours), _unit(theirs)
-        means += [ours.sum(dim=0), theirs.sum(dim=0)]
+        means += [ours.sum(axis=0), theirs.sum(axis=0)]
         half = rate / 2
         spread = [(half * (1 - half)) ** 0.5 / noise * ours, (rate * (1 - rate)) ** 0.5 / noise * theirs]
-        return ours, torch.cat([*spread, _FORGOTTEN * _unit(torch.stack(means))])
-
-    def _without(self, hidden: Any, columns: Any) -> Any:
-        """Return the columns times the inverse of I + hidden' hidden."""
-        import torch
-
-        root = torch.linalg.cholesky(torch.eye(len(hidden)) + hidden @ hidden.T)
-        return columns - hidden.T @ torch.cholesky_solve(hidden @ columns, root)
+        return ours, np.concatenate([*spread, _FORGOTTEN * _unit(np.stack(means))])
 
     @property
     def scores(self) -> NDArray[np.float64]:
         """One number for each canary; a high number indicates that the canary took part."""
-        return np.asarray(self._scores.double().numpy(), dtype=np.float64)
+        return np.asarray(self._scores, dtype=np.float64)
 
 
 _FORGOTTEN = 100.0
 """The standard deviation of the mean gradients, which is taken for unknown."""
 
 
-def _unit(rows: Any) -> Any:
-    return rows / rows.norm(dim=1, keepdim=True).clamp(min=1e-12)
+def _without(hidden: Array, columns: Array) -> Array:
+    """Return the columns times the inverse of I + hidden' hidden."""
+    root = cho_factor(np.eye(len(hidden), dtype=hidden.dtype) + hidden @ hidden.T, lower=True)
+    return np.asarray(columns - hidden.T @ cho_solve(root, hidden @ columns))
+
+
+def _unit(rows: Array) -> Array:
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))

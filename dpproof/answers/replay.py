@@ -90,10 +90,10 @@ def _is_news(witness: Mapping[str, Any], found: Evidence, different: tuple[str, 
 
 
 def _of_a_user(how: Mapping[str, Any]) -> bool:
-    """Whether the audited mechanism is a user's callable or command, which may change between replays."""
+    """Whether the audited code is a user's callable, command or training, which may change between replays."""
     claim = how.get("claim")
     mechanism = str(claim.get("mechanism", ":")) if isinstance(claim, Mapping) else ""
-    return how["audit"] == "named" or ":" in mechanism
+    return how["audit"] in ("named", "named training") or ":" in mechanism
 
 
 def replayed_file(path: Path) -> Replayed:

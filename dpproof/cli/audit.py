@@ -51,16 +51,17 @@ STATED = (
 )
 VIEW = (
     "of selective-dpsgd: what is seen of the training as it is run, with torch: step, trace, final, canaries;"
-    " the pair that attains its guarantee without it"
+    " the pair that attains its guarantee without it; with --training: one run (unless given), black box, sizes"
+)
+TRAINING = (
+    "of dp-sgd: audit your own training function in torch or JAX, package.module:name, against the claim of these"
+    " parameters; the name is that of functools.partial(dpproof.audit_training, train, model, records)"
 )
 DATA = (
     "Your data, package.module:name, or a callable that gives them; dpproof makes extreme neighbours of them."
 )
 BOUNDS = (
     "The smallest and the largest number of a record; unless given, only the records of --data are tried."
-)
-NO_TARGET = (
-    "target is missing. Give a claim file, a mechanism, package.module:callable, corpus, or --replay WITNESS."
 )
 PLOT = "Write the picture of the first violation to this file: the histograms on both inputs, and the event."
 SHARPEN = "spend the whole budget also after a violation, for a larger epsilon"
@@ -97,6 +98,7 @@ WORKERS = "processes to share the work; unless given one for each core for the c
 @click.option("--sharpen", is_flag=True, help=SHARPEN)
 @click.option("--bracket", is_flag=True, help=BRACKET)
 @click.option("--view", help=VIEW)
+@click.option("--training", help=TRAINING)
 @click.option("--only", help="Of the corpus, the cases whose names hold this.")
 @click.option("--workers", type=int, help=WORKERS)
 @click.option("--cluster", help=CLUSTER)
@@ -128,6 +130,7 @@ def audit(
     sharpen: bool,
     bracket: bool,
     view: str | None,
+    training: str | None,
     only: str | None,
     workers: int | None,
     cluster: str | None,
@@ -150,7 +153,7 @@ def audit(
     """
     check_folder("witnesses", witnesses)
     options = _options(alpha, seed, budget, sharpen, view)
-    promise = Promise(epsilon, delta, adjacency, neighbours, arithmetic, data)
+    promise = Promise(epsilon, delta, adjacency, neighbours, arithmetic, data, training)
     told = told_of(scores, seeded, failures, bounds, vary, timing)
     if bracket:
         _bracket(context, promise, told, options)
@@ -161,20 +164,19 @@ def audit(
         shared = {"journal": journal, "workers": workers, "cluster": cluster}
         refuse({**own, **shared, **vars(promise), **told}, context.args, "with --replay")
         _replay(replay, witnesses, json)
-    if target != auditing.VIEWED or epsilon is not None:
+    if training is None and (target != auditing.VIEWED or epsilon is not None):
         refuse({"view": view}, [], f"with --epsilon, and for any target except {auditing.VIEWED}")
     if target == "corpus":
         refuse({**vars(promise), **told, **late}, context.args, "if the target is corpus")
         audit_corpus({"seed": seed, "alpha": alpha}, budget, journal, only, workers, cluster, witnesses, json)
     refuse({"only": only}, [], "unless the target is corpus")
-    if target is None:
-        raise ValueError(NO_TARGET)
+    if training is not None:
+        refuse({"seconds": seconds, "workers": workers, "cluster": cluster}, [], "with --training")
     own_alpha = alpha if _is_stated(context, "alpha") else None
     jobs, of_file = jobs_of(target, context.args, promise, options, told, own_alpha)
+    limit = of_file if seconds is None else seconds
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
-        _finish(
-            _run(jobs, of_file if seconds is None else seconds, executor, witnesses), json, plot, witnesses
-        )
+        _finish(_run(jobs, limit, executor, witnesses), json, plot, witnesses)
 
 
 def _options(alpha: float, seed: int, budget: int | None, sharpen: bool, view: str | None) -> AuditOptions:

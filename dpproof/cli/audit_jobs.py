@@ -17,13 +17,18 @@ from typing import TYPE_CHECKING, Any
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
+from dpproof.accountant.claims.decimals import doubles
 from dpproof.accountant.claims.parameters import Ranges
 from dpproof.accountant.claims.spelling import one_of
+from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.answers import audit as auditing
 from dpproof.answers.audit import AuditOptions
 from dpproof.audits.data.schema import Between
 from dpproof.audits.engine.scores.names import check_scores
+from dpproof.audits.plan import AuditPlan
 from dpproof.audits.target import leaf_target
+from dpproof.audits.training.audited import Attack
+from dpproof.audits.training.named_training import NamedTraining
 from dpproof.claim_file import read_all
 from dpproof.cli.importing import import_from
 from dpproof.cli.mechanism_flags import values_of
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Promise:
-    """The privacy promise that options on the command line state. An option that is not given is None."""
+    """The privacy promise that options state, and what it is about. An option that is not given is None."""
 
     epsilon: float | None
     delta: float | None
@@ -42,10 +47,14 @@ class Promise:
     neighbours: str | None
     arithmetic: str | None
     data: str | None
+    training: str | None
 
 
 Job = tuple[str, Callable[..., "Evidence"]]
 """A claim's name, and the function that audits it."""
+NO_TARGET = (
+    "target is missing. Give a claim file, a mechanism, package.module:callable, corpus, or --replay WITNESS."
+)
 NO_PROMISE = "--epsilon is missing. Give the epsilon that your function claims."
 NO_NEIGHBOURS = (
     "--data is missing. Give --data with the name of your data, or --neighbours with the name of a callable "
@@ -63,7 +72,7 @@ def refuse(given: Mapping[str, object], flags: list[str], where: str) -> None:
 
 
 def jobs_of(
-    target: str,
+    target: str | None,
     flags: list[str],
     promise: Promise,
     options: AuditOptions,
@@ -71,6 +80,10 @@ def jobs_of(
     alpha: float | None,
 ) -> tuple[list[Job], float | None]:
     """Return the audits to run, and the seconds for all of them (None: no limit), after checking all input."""
+    if target is None:
+        raise ValueError(NO_TARGET)
+    if promise.training is not None:
+        return [_of_training(target, flags, promise, options, told, promise.training)], None
     if target in CATALOGUE:
         values, relation = mechanism_of(target, flags, promise, told)
         stated = {} if promise.delta is None else {"delta": promise.delta}
@@ -195,6 +208,36 @@ def _of_file(
     if not any(claim.outside for claim in reading.claims):
         refuse(told, [], "for a claim file without a callable or a command")
     return [_of_claim(claim, outside[claim.outside]) for claim in reading.claims], reading.budget.seconds
+
+
+def _of_training(
+    target: str, flags: list[str], promise: Promise, options: AuditOptions, told: AuditOptions, name: str
+) -> Job:
+    """Return the audit of a named training function against the claim of DP-SGD that the flags state.
+
+    Raises:
+        ValueError: the target is another mechanism, or an option is missing or has no effect.
+    """
+    if target not in CATALOGUE or accountant_for(target).parameters is not DPSGDParameters:
+        raise ValueError(
+            f"target ({target!r}) must be dp-sgd with --training. Its parameters state the claim."
+        )
+    values, relation = mechanism_of(target, flags, promise, told)
+    refuse({"epsilon": promise.epsilon}, [], "with --training. The parameters of dp-sgd state the claim")
+    if relation is not Adjacency.ADD_REMOVE or options.get("sharpen"):
+        raise ValueError("--training audits under --adjacency add-remove, and without --sharpen.")
+    attack = Attack(options.get("view", Attack.ONE_RUN))
+    if attack is Attack.ONE_RUN:
+        refuse({"budget": options.get("budget")}, [], "with --training and one run")
+    audited = NamedTraining(name, attack, doubles(DPSGDParameters.read(values)))
+    plan = AuditPlan(
+        seed=options["seed"],
+        alpha=options["alpha"],
+        delta=promise.delta,
+        budget=options.get("budget"),
+        claim=name,
+    )
+    return name, lambda executor: audited.audit(plan)
 
 
 def _promised(

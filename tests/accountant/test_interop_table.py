@@ -21,6 +21,7 @@ from dpproof.accountant.interop import jax_privacy
 from dpproof.accountant.interop.dp_events import REFUSED, mapped, parts_of, privacy_loss_of
 from dpproof.accountant.interop.dp_events_out import event_of
 from dpproof.accountant.interop.dp_primitives import UnsupportedEventError
+from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
 from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
@@ -235,6 +236,12 @@ class DPExecutionPlan:
 
 
 @dataclass
+class PlanOfVersion2:
+    dp_event: dp.DpEvent
+    batch_selection_strategy: object
+
+
+@dataclass
 class BandMFConfig:
     iterations: int
     expected_participations: float
@@ -272,6 +279,8 @@ TRAINING = dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.5, GAUSS), 4)
     ("given", "more", "event", "relation"),
     [
         (DPExecutionPlan(TRAINING, NeighboringRelation.REPLACE_ONE), {}, TRAINING, "replace"),
+        (PlanOfVersion2(TRAINING, CyclicPoissonSampling(0.5, 4)), {}, TRAINING, "add-remove"),
+        (PlanOfVersion2(TRAINING, CyclicPoissonSampling(0.5, 8, None, 2)), {}, TRAINING, "by-sensitivity"),
         (BandMFConfig(8, 2, [1.0, 0.5], 2.0), {}, TRAINING, "add-remove"),
         (BandMFConfig(7, 1.75, [1.0, 0.5], 2.0, num_examples=9), {}, TRAINING, "by-sensitivity"),
         (CyclicPoissonSampling(0.5, 4), {"noise_multiplier": 2.0}, TRAINING, "add-remove"),
@@ -307,6 +316,7 @@ def test_configurations_of_jax_privacy_are_events(given, more, event, relation):
         (BandMFConfig(8, 2, [1.0], 2.0, truncated_batch_size=5, num_examples=9), "truncated"),
         (CyclicPoissonSampling(0.5, 4), "noise_multiplier is not set"),
         (FixedBatchSampling(5, 4), "noise_multiplier is not set"),
+        (PlanOfVersion2(TRAINING, CyclicPoissonSampling(0.5, 4, 9)), "truncated"),
         *((type(name, (), {})(), "not supported") for name in ("BMinSepSampling", "DPKerasConfig", "Other")),
     ],
     ids=lambda each: each if isinstance(each, str) else type(each).__name__,
@@ -314,6 +324,19 @@ def test_configurations_of_jax_privacy_are_events(given, more, event, relation):
 def test_other_configurations_are_refused(given, reason):
     with pytest.raises(jax_privacy.UnsupportedConfigurationError, match=reason):
         jax_privacy.guarantee_of(given)
+
+
+def test_a_plan_is_the_claim_of_a_training_under_add_remove_only():
+    plan = PlanOfVersion2(TRAINING, CyclicPoissonSampling(0.5, 4))
+    assert jax_privacy.dp_sgd_of(plan) == DPSGDParameters(0.5, 2.0, 4)
+    for other in (
+        DPExecutionPlan(TRAINING, NeighboringRelation.REPLACE_ONE),
+        PlanOfVersion2(GAUSS, CyclicPoissonSampling(0.5, 4)),
+    ):
+        with pytest.raises(
+            jax_privacy.UnsupportedConfigurationError, match="steps of DP-SGD under add-remove"
+        ):
+            jax_privacy.dp_sgd_of(other)
 
 
 @dataclass

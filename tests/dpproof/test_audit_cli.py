@@ -601,3 +601,42 @@ def test_data_are_audited_on_extreme_neighbours_from_the_command_line_and_from_c
     assert "The claim of epsilon 1 is false: epsilon is at least" in table.read_text(encoding="utf-8")
     both = [*asked, "--neighbours", "own_of_a_user:data"]
     assert "not both" in refused(*both)
+
+
+TRAINING = """
+from functools import partial
+
+import torch
+
+from dpproof import audit_training
+from dpproof.accountant.noise.dp_sgd import DPSGDParameters
+from dpproof.audits.corpus.own_training import NoNoise
+
+rng = torch.Generator().manual_seed(0)
+records = torch.randn(60, 400, generator=rng), torch.randint(4, (60,), generator=rng)
+model = torch.nn.Linear(400, 4, bias=False)
+torch.nn.init.zeros_(model.weight)
+train = NoNoise(DPSGDParameters(1.0, 4.0, 1))
+audited = partial(audit_training, train, model, records, canaries=300, family=False)
+"""
+DP_SGD = ["dp-sgd", "--sampling-rate", 1, "--noise-multiplier", 4, "--steps", 1, "--adjacency"]
+
+
+def test_a_training_of_ones_own_is_refuted_and_its_witness_replays(run, refused, tmp_path, monkeypatch):
+    pytest.importorskip("torch", reason="torch, of the extra `torch`, is not installed")
+    (tmp_path / "own_noiseless.py").write_text(TRAINING, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    own = ["--training", "own_noiseless:audited"]
+    ran = run("audit", *DP_SGD, "add-remove", *own, "--witnesses", tmp_path / "found", "--json")
+    (found,) = ran.json["audits"]
+    assert (ran.code, found["verdict"], found["samples"]) == (1, "violation", 1)
+    (path,) = (tmp_path / "found").iterdir()
+    again = run("audit", "--replay", path, "--json")
+    assert (again.code, again.json["audits"][0]["witness"]) == (1, found["witness"])
+    assert "must be dp-sgd with --training" in refused("audit", "laplace", "--scale", 1, *own)
+    assert "under --adjacency add-remove" in refused("audit", *DP_SGD, "replace", *own)
+    assert "attack ('step') must be one of: one run, black box, sizes" in refused(
+        "audit", *DP_SGD, "add-remove", *own, "--view", "step"
+    )
+    other = ["--training", "own_noiseless:DPSGDParameters"]
+    assert "functools.partial(audit_training" in refused("audit", *DP_SGD, "add-remove", *other)

@@ -17,6 +17,7 @@ import pytest
 from dpproof import replay
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
+from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.accountant.noise.laplace import LaplaceParameters
 from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
@@ -32,6 +33,7 @@ from dpproof.audits.recording.written import UnwritableError, call_of, read, wri
 from dpproof.audits.target import Subject, mechanism_target, target, targets
 from dpproof.audits.targets.call import audit
 from dpproof.audits.time_budget import OutOfTimeError
+from dpproof.audits.training.audited import Attack
 from dpproof.audits.training.dp_sgd import Settings, View
 from dpproof.audits.training.reward_canaries import reward_canaries
 from dpproof.audits.training.steps import Steps
@@ -168,6 +170,18 @@ def total(values, n, rng):
 
 def noisy(rng):
     return lambda canary: round(canary + rng.normal(0, 0.4))
+
+def descend(model, dataset, seed):
+    for weight in model.parameters():
+        weight.data -= 0.1
+
+def audited(**asked):
+    import torch
+    from dpproof import audit_training
+
+    model, records = torch.nn.Linear(8, 2, bias=False), (np.eye(8, dtype=np.float32), np.arange(8) % 2)
+    torch.nn.init.eye_(model.weight)
+    return audit_training(descend, model, records, canaries=4, family=False, **asked)
 """
 FEW = {"seed": 3, "budget": 400}
 SMALL = RLSVIParameters(states=3, actions=1, horizon=2, episodes=4)
@@ -205,6 +219,9 @@ def case_of(name, module):
         "opacus": lambda: audit(made(Settings()), seed=1, budget=20),
         "expert training": lambda: audit(made(_experts(1), View.STEP), seed=1, budget=20),
         "expert canaries": lambda: audit(made(_experts(8)), seed=1),
+        "named training": lambda: audit(
+            made("replayed:audited", Attack.ONE_RUN, DPSGDParameters(1.0, 2.0, 1)), seed=1, delta=1e-5
+        ),
     }
     return cases[name]
 
@@ -223,7 +240,9 @@ def module(tmp_path, monkeypatch):
     return importlib.import_module("replayed")
 
 
-NEEDED = {"dp-sgd": "torch", "opacus": "opacus", "expert training": "torch", "expert canaries": "torch"}
+NEEDED = {"opacus": "opacus"} | dict.fromkeys(
+    ("dp-sgd", "expert training", "expert canaries", "named training"), "torch"
+)
 
 
 @pytest.mark.parametrize(
