@@ -153,8 +153,8 @@ Earlier runs found these wrong ends. Each is now a regression test in `tests/tes
 A search by hand found a third kind, which no case of the campaign meets, because it asks for masses of many cells:
 
 - Spherical Gaussians on a grid: where the mass of a cell is hardly known, an error above 100 % was cut to 100 %. So a
-  mass could be more than its upper end, 13 to 29 times in the cells that were seen. No wrong epsilon of a composition is
-  known. Found on 2026-11-30.
+  mass could be more than its upper end, 13 to 29 times in the cells that were seen. No wrong epsilon of a composition
+  is known. Found on 2026-11-30.
 """
 
 
