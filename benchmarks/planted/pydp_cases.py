@@ -185,7 +185,7 @@ def exact_divisor(data: Any) -> object:
 THRESHOLD, QUESTION = N.LaplaceMechanism(0.5, 1.0), N.LaplaceMechanism(0.25, 1.0)
 
 
-@second(BITS, relation=REPLACE, event=Event.WEIGHTED)
+@second(BITS, relation=REPLACE, loss=9.96, event=Event.WEIGHTED)
 def never_stops(data: Any) -> object:
     """Forty counts are compared with a noisy threshold, with the noise for a comparison that stops after one."""
     threshold = THRESHOLD.add_noise(len(data) / 2)
