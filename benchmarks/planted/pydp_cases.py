@@ -191,9 +191,7 @@ def never_stops(data: Any) -> object:
     threshold = THRESHOLD.add_noise(len(data) / 2)
     ones = float(sum(data))
     return [
-        int(QUESTION.add_noise(count) >= threshold)
-        for count in (ones, len(data) - ones)
-        for _ in range(20)
+        int(QUESTION.add_noise(count) >= threshold) for count in (ones, len(data) - ones) for _ in range(20)
     ]
 
 
