@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from benchmarks.planted.case import Case, Event
 from benchmarks.planted.run import SECONDS, Answer, key
@@ -102,7 +102,7 @@ def _counts(faults: list[tuple[Case, Answer]]) -> str:
         f" {sum(consistent(audit) for _, audit in missed)} times the answer is *consistent*,"
         f" {sum(audit['verdict'] == 'inconclusive' for _, audit in missed)} times *inconclusive*, and"
         f" {sum(audit['verdict'] == 'error' for _, audit in missed)} times an error. The answer is a *wrong* assurance"
-        f" for {sum(wrong(*pair) for pair in missed)} faults."
+        f" for {sum(wrong(*pair) for pair in missed)} faults. {_ended(audit for _, audit in missed)}"
     )
 
 
@@ -112,7 +112,14 @@ def _alarms(sound: list[tuple[Case, Answer]]) -> str:
         f"Of {len(sound)} untouched mechanisms, {sum(map(refuted, audits))} were reported as a *violation*, and"
         f" {sum('floating' in audit['verdict'] for audit in audits)} as *violation (floating point only)*. The second"
         " answer is about low bits alone. It is not counted as a false alarm, and was not checked by other means."
+        f" {sum(map(consistent, audits))} answers are *consistent*, if low bits are left out. {_ended(audits)}"
     )
+
+
+def _ended(audits: Iterable[Answer]) -> str:
+    """Return a sentence on the audits for which the time was too short, since other programs used it, too."""
+    ended = sum("time budget" in audit.get("weakness", "") for audit in audits)
+    return f"The time budget ended {ended} of these audits, or the measurement of their power."
 
 
 def _row(case: Case, answer: Answer) -> str:
