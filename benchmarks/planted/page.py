@@ -11,10 +11,10 @@ from benchmarks.timing import measured
 
 HEAD = f"""# Planted faults
 
-`python -m benchmarks.planted` writes this page. Two users of dpproof, who had not read the code of the audits, planted
+`python -m benchmarks.planted` writes this page. Two users of dpproof, who had not read the engine of the audits, planted
 faults into mechanisms of other packages. Each user wrote down each fault, its true loss and the class of
 [events](how-to/your-mechanism.md#what-the-answer-means) that shows it. Then the mechanisms were audited. No fault was
-changed afterwards. The second user knew the answers on the faults of the first.
+changed afterwards. The second user knew the answers on the faults of the first, and a review of the first version.
 
 Each function was audited with `dpproof.audit` at its default settings, with `seeded=False` because the packages draw
 their own noise, with `arithmetic="real"`, and for at most {SECONDS[True]:.0f} seconds ({SECONDS[False]:.0f} seconds
@@ -30,8 +30,8 @@ on these 51 faults are no test on new faults. Those on the faults of the second 
 
 In the run of 2026-11-30 other programs left the audits about a fifth of one processor (8 processor minutes of the first
 39 minutes). The time budgets are in seconds of the clock. So the audits had less time than those of the first run, in
-which 16 of 24 untouched mechanisms were *consistent*, if low bits are left out. Two faults that the first run found were
-not found because the time ended.
+which 16 of 24 untouched mechanisms were *consistent*, if low bits are left out. Two faults that the first run found
+were not found because the time ended.
 
 The faults were written by two users. So the page does not show what share of the faults of other programs would be
 found.
