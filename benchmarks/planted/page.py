@@ -11,8 +11,8 @@ from benchmarks.timing import measured
 
 HEAD = f"""# Planted faults
 
-`python -m benchmarks.planted` writes this page. Two users of dpproof, who had not read the engine of the audits, planted
-faults into mechanisms of other packages. Each user wrote down each fault, its true loss and the class of
+`python -m benchmarks.planted` writes this page. Two users of dpproof, who had not read the engine of the audits,
+planted faults into mechanisms of other packages. Each user wrote down each fault, its true loss and the class of
 [events](how-to/your-mechanism.md#what-the-answer-means) that shows it. Then the mechanisms were audited. No fault was
 changed afterwards. The second user knew the answers on the faults of the first, and a review of the first version.
 
