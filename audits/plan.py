@@ -130,6 +130,12 @@ class AuditPlan:
         return {"budget": self.drawn, "sharpen": self.sharpen, **more}
 
     @property
+    def measuring(self) -> dict[str, object]:
+        """How the power is measured, as arguments that the record of an audit stores; empty in the usual case."""
+        usual = self.power and not self.known_ratio
+        return {} if usual else {"power": self.power, "known_ratio": self.known_ratio}
+
+    @property
     def after(self) -> float:
         """The number of samples to draw after a violation; the last block may exceed it."""
         return math.inf if self.sharpen else self.further * self.drawn

@@ -66,7 +66,7 @@ def audit_extremes(curve: PrivacyCurve, sampler: Auditable, made: Extremes, plan
         )
     kept = ran[:most]
     called = {"curve": curve, "sampler": sampler, "made": made, "scores": plan.scores}
-    how = {**call_of("audit_extremes", **called), **(plan.replay or {})}
+    how = {**call_of("audit_extremes", **called, **plan.measuring), **(plan.replay or {})}
     asked = replace(plan, replay=how if "audit" in how else {"audit": None, **how})
     found = audit_worst(curve, mechanism, WorstOf(kept), asked)
     check_unchanged(*ran[len(kept) :])  # the audit has checked the others

@@ -146,9 +146,7 @@ def _planting(
 def _replay(plan: AuditPlan, called: Mapping[str, object]) -> dict[str, object]:
     """Return the caller's data for a replay; without them, a description of the call of `dpproof.audit`."""
     told = dict(plan.replay or {})
-    usual = plan.power and not plan.known_ratio
-    more = {} if usual else {"power": plan.power, "known_ratio": plan.known_ratio}
-    return told if "audit" in told else {**call_of("audit", **called, **more), **told}
+    return told if "audit" in told else {**call_of("audit", **called, **plan.measuring), **told}
 
 
 def _own_randomness(made: Mechanism) -> dict[str, bool]:

@@ -191,7 +191,7 @@ def audit_worst(curve: PrivacyCurve, sampler: Auditable, several: WorstOf, plan:
     budget, several = plan.drawn, WorstOf(pairs, share)
     winner, spent = _recorded(plan, several) or _found(curve, made, several, plan)
     how = {
-        **called_with("audit_worst", plan.replay, called),
+        **called_with("audit_worst", plan.replay, called | plan.measuring),
         "budget": budget,
         "search": {"pairs": len(pairs), "winner": winner, "samples": spent, "share": share},
     }
@@ -255,7 +255,11 @@ def audit_each(curve: PrivacyCurve, sampler: Auditable, several: EachOf, plan: A
     pairs = several.pairs
     called = {"curve": curve, "sampler": sampler, "pairs": list(pairs), "scores": plan.scores}
     made, plan = fitted(as_mechanism(sampler), pairs[0], plan, len(pairs))
-    how = {**called_with("audit_each", plan.replay, called), "budget": plan.drawn, "each": len(pairs)}
+    how = {
+        **called_with("audit_each", plan.replay, called | plan.measuring),
+        "budget": plan.drawn,
+        "each": len(pairs),
+    }
     found = shared([partial(audit_pair, curve, made, pair) for pair in pairs], plan, how)
     return unless_alike(found, sampler, pairs, plan)
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.audits.recording.written import read, written
 from dpproof.audits.target import Told, target
 from dpproof.audits.time_budget import ending_where
 
@@ -44,6 +45,8 @@ def replay(
 ) -> Evidence:
     """Run the audit of a witness again, and return the new evidence if the new witness equals the old one.
 
+    Stored arguments are equal if they have the same meaning: a field that a later version added has its default.
+
     A witness holds the data that an audit recorded. If the mechanism has randomness of its own, which no seed
     determines, the replay has other noise, and only the verdict and the settings (`STATED`) are compared. If this noise
     does not confirm a violation, the audit runs once more with `ROOM` times the budget.
@@ -65,7 +68,7 @@ def replay(
         evidence = again(witness)
         if _may_need_more(witness, evidence):
             evidence = again(_with_room(witness))
-    given, found = _plain(witness), _plain(evidence.witness())
+    given, found = _plain(_current(witness)), _plain(evidence.witness())
     seeded = given.get("replay", {}).get("seeded", True)
     compared = given.keys() | found.keys() if seeded else STATED
     open_ = UNCONFIRMED if given.get("unconfirmed") else ()
@@ -120,6 +123,16 @@ def _again(witness: Mapping[str, object]) -> Evidence:
             "that repeats the audit."
         ) from error
     return found.read(Told(how)).audit(AuditPlan.of_witness(witness))
+
+
+def _current(witness: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the witness with its arguments as this version writes them, with the fields that an older one lacks."""
+    how = _how(witness)
+    arguments = how.get("arguments")
+    if not isinstance(arguments, Mapping):
+        return witness
+    current = {name: written(read(value)) for name, value in arguments.items()}
+    return {**witness, "replay": {**how, "arguments": current}}
 
 
 def _plain(witness: Mapping[str, object]) -> dict[str, Any]:

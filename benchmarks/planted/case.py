@@ -32,7 +32,7 @@ class Case:
     """One mechanism with its claim.
 
     ``loss`` is the true epsilon at the claimed delta, None where the author could not compute it. A case without
-    a fault is untouched.
+    a fault is untouched. ``author`` is 2 for the faults that a second author planted after the first measurement.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Case:
     claim: tuple[float, float] = (1.0, 0.0)
     loss: float | None = None
     event: Event = Event.NONE
+    author: int = 1
     options: dict[str, Any] = field(default_factory=dict)
 
     def neighbour(self) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -162,6 +163,55 @@ def pca_data_norm(data: Any) -> object:
     return L.PCA(1, epsilon=1, bounds=(0, 1)).fit(data).explained_variance_
 
 
+second = partial(planted, author=2)
+
+
+@second([0.0, 0.4, 1.0, 1.5, 2.0], relation=REPLACE, loss=2.0, event=Event.THRESHOLD)
+def squares_half(data: Any) -> object:
+    """A mean of the squares of values in [0, 2] gets noise for numbers in [0, 2], though squares reach 4."""
+    return laplace((np.clip(data, 0, 2) ** 2).mean(), 2 / len(data))
+
+
+@second(ROWS, loss=INF, event=Event.WORD)
+def fitted_attributes(data: Any) -> object:
+    """All fitted attributes of a standard scaler are written into a text, with the exact number of records."""
+    model = L.StandardScaler(epsilon=1, bounds=(0, 1)).fit(data)
+    return "\n".join(f"{name} = {value}" for name, value in vars(model).items() if name.endswith("_"))
+
+
+@second([1], loss=1.21, event=Event.THRESHOLD)
+def redrawn_count(data: Any) -> object:
+    """A noisy count is drawn again until it is not negative."""
+    noise = M.Geometric(epsilon=1, sensitivity=1)
+    return next(count for count in iter(lambda: noise.randomise(len(data)), None) if count >= 0)
+
+
+@second(AGES, relation=REPLACE, loss=INF)
+def exact_if_negative(data: Any) -> object:
+    """A noisy mean is replaced by the exact mean if it is negative."""
+    mean = np.clip(data, 0, 1).mean()
+    noisy = laplace(mean, 1 / len(data))
+    return noisy if noisy >= 0 else mean
+
+
+@second([0.137, 0.452, 0.71, 0.009, 0.33], relation=REPLACE, loss=INF)
+def rounded_noise(data: Any) -> object:
+    """The noise is rounded to two digits, and the sum to which it is added is not."""
+    return sum(data) + round(laplace(0, 1), 2)
+
+
+@cache
+def remembered(count: int) -> float:
+    """Return a noisy count; each count gets its noise once."""
+    return laplace(count, 1)
+
+
+@second(BITS, loss=INF, event=Event.THRESHOLD)
+def cached_answer(data: Any) -> object:
+    """The noisy answer for each true count is cached, so the same count has always the same noise."""
+    return remembered(sum(data))
+
+
 untouched("Laplace", lambda data: laplace(sum(data), 1), AGES)
 untouched("Geometric", lambda data: M.Geometric(epsilon=1, sensitivity=1).randomise(sum(data)), BITS)
 untouched(
@@ -192,6 +242,13 @@ untouched(
     WORDS,
 )
 untouched("tools.mean", lambda data: T.mean(data, epsilon=1, bounds=(0, 1)), AGES, relation=REPLACE)
+untouched(
+    "models.StandardScaler",
+    lambda data: L.StandardScaler(epsilon=1, bounds=(0, 1)).fit(data).mean_,
+    ROWS,
+    relation=REPLACE,
+    author=2,
+)
 untouched(
     "tools.quantile", lambda data: T.quantile(data, 0.5, epsilon=1, bounds=(0, 1)), AGES, relation=REPLACE
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -137,6 +138,55 @@ def count_and_checksum(data: Any) -> object:
     return (ONE(len(data)) + 1000) * 16 + len(data) % 16
 
 
+second = partial(planted, author=2)
+COIN = dp.m.make_randomized_response_bool(prob=math.e / (1 + math.e))
+
+
+@second(["ant", "bee"], relation=REPLACE, loss=2.0, event=Event.WEIGHTED)
+def unary_whole_epsilon(data: Any) -> object:
+    """A word becomes five bits, one for each word, and each bit is randomised with the whole epsilon."""
+    return [int(COIN(word == data[0])) for word in FIVE]
+
+
+HALF = whole(1 / math.log(1 + 2 * (math.e - 1)))
+
+
+@second(BITS, relation=REPLACE, loss=1.49, event=Event.THRESHOLD)
+def even_rows(data: Any) -> object:
+    """The noise counts on a random half of the records, but the half is always that of the even rows."""
+    return HALF(sum(data[::2]))
+
+
+@second(WORDS, loss=INF, event=Event.WEIGHTED)
+def exact_total(data: Any) -> object:
+    """Noisy counts of words are scaled so that they add up to the exact number of records."""
+    noisy = [max(count, 0) for count in BINS(data)]
+    return [len(data) * count / max(sum(noisy), 1) for count in noisy]
+
+
+@second(WORDS, loss=INF, event=Event.THRESHOLD)
+def empty_cells(data: Any) -> object:
+    """Words that do not occur get a count of 0 without noise."""
+    times = Counter(data)
+    return [ONE(times[word]) if times[word] else 0 for word in FIVE]
+
+
+LETTERS = list("abcdefghijklmnopqrstuvwxyz")
+LETTER = dp.m.make_randomized_response(categories=LETTERS, prob=math.exp(0.1) / (25 + math.exp(0.1)))
+
+
+@second(["bo", "christina", "eva"], relation=REPLACE, loss=INF)
+def length_of_name(data: Any) -> object:
+    """Each letter of a name of at most ten letters is randomised with a tenth of epsilon; its length is kept."""
+    return "".join(LETTER(letter) for letter in data[0])
+
+
+@second(BITS, loss=INF, event=Event.TAIL)
+def bounded_noise(data: Any) -> object:
+    """The noise of a count is drawn again until it is at most 3 in size."""
+    return sum(data) + next(noise for noise in iter(lambda: ONE(0), None) if abs(noise) <= 3)
+
+
 SUM = dp.t.make_clamp(*WHOLE, bounds=(0, 10)) >> dp.t.then_sum() >> dp.m.then_laplace(scale=10.0)
 MAX = dp.m.make_noisy_max(
     dp.vector_domain(dp.atom_domain(T=int)), dp.linf_distance(T=int), dp.max_divergence(), scale=2.0
@@ -155,3 +205,11 @@ untouched(
     claim=(1.0, 1e-6),
 )
 untouched("make_count_by_categories", lambda data: BINS(data), WORDS)
+BIT = dp.m.make_randomized_response_bool(prob=math.exp(0.5) / (1 + math.exp(0.5)))
+untouched(
+    "make_randomized_response_bool",
+    lambda data: [int(BIT(word == data[0])) for word in FIVE],
+    ["ant", "bee"],
+    relation=REPLACE,
+    author=2,
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -170,6 +171,57 @@ def noise_reused(data: Any) -> object:
     """The same noise is added to the sum and to the sum of squares."""
     noise = laplace(0.0, 2.0)
     return sum(data) + noise, sum(value * value for value in data) + noise
+
+
+second = partial(planted, author=2)
+
+
+@second([0.3, 0.8], loss=INF, event=Event.TAIL)
+def exact_divisor(data: Any) -> object:
+    """A noisy sum is divided by the exact number of records."""
+    return laplace(sum(data)) / max(len(data), 1)
+
+
+THRESHOLD, QUESTION = N.LaplaceMechanism(0.5, 1.0), N.LaplaceMechanism(0.25, 1.0)
+
+
+@second(BITS, relation=REPLACE, loss=9.96, event=Event.WEIGHTED)
+def never_stops(data: Any) -> object:
+    """Forty counts are compared with a noisy threshold, with the noise for a comparison that stops after one."""
+    threshold = THRESHOLD.add_noise(len(data) / 2)
+    ones = float(sum(data))
+    return [
+        int(QUESTION.add_noise(count) >= threshold) for count in (ones, len(data) - ones) for _ in range(20)
+    ]
+
+
+@second(["ant", "ant", "bee"], loss=INF, event=Event.TAIL)
+def scale_of_groups(data: Any) -> object:
+    """Epsilon is split among the words that occur, so the noise of five counts shows how many words occur."""
+    noise = N.LaplaceMechanism(1.0 / max(len(set(data)), 1), 1.0)
+    return [noise.add_noise(float(Counter(data)[word])) for word in FIVE]
+
+
+@second([0.1, 0.5, 0.9], loss=INF)
+def small_group_raises(data: Any) -> object:
+    """A group of fewer than three records is refused with an exception."""
+    if len(data) < 3:
+        raise ValueError("The group is too small.")
+    return bounded("BoundedMean", data)
+
+
+@second(WORDS, relation=REPLACE, loss=INF, event=Event.WORD)
+def order_of_arrival(data: Any) -> object:
+    """Words with noisy counts are listed in the order in which they first occur in the data."""
+    times = Counter(data)
+    return [(word, round(laplace(times[word], 2.0))) for word in dict.fromkeys([*data, *FIVE])]
+
+
+@second([40, 35, 10, 20, 12, 30], loss=2.55, event=Event.THRESHOLD)
+def eight_bits(data: Any) -> object:
+    """A sum of values in [0, 100] is kept in eight bits and wraps around at 128; the noise is for a change of 100."""
+    total = np.clip(data, 0, 100).astype(np.int8).sum(dtype=np.int8)
+    return laplace(int(total), 100.0)
 
 
 untouched("LaplaceMechanism", lambda data: laplace(sum(data)), AGES)

@@ -8,8 +8,10 @@ import sys
 import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.corpus.all_cases import case_named
-from dpproof.audits.data.pairs import InvalidNeighboursError
+from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
+from dpproof.audits.engine.sampling.callables import Mechanism
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
 from dpproof.audits.targets.call import audit
@@ -105,6 +107,18 @@ def test_a_callable_by_name_is_found_again(target, neighbours, options):
     found = audit_named(target, neighbours, seed=3, budget=20_000, **options)
     assert found.verdict is Finding.VIOLATION
     assert again(found)[0] == found
+
+
+def test_a_witness_without_a_field_that_was_added_later_is_found_again():
+    mechanism = Mechanism(load("clinic:quiet"))
+    found = audit("ward", PureDP(0.3), mechanism, Neighbours(0, 1, RELATION, "0 and 1"), seed=3, budget=1000)
+    witness = json.loads(json.dumps(found.witness()))
+    fields = witness["replay"]["arguments"]["sampler"]["fields"]
+    del fields["sparing"]
+    assert replay(witness) == found
+    fields["together"] = 2
+    with pytest.raises(ReplayError, match="came out differently"):
+        replay(witness)
 
 
 @pytest.mark.slow

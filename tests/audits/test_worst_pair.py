@@ -16,6 +16,7 @@ from dpproof.audits.engine.sampling.callables import MechanismError, each
 from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.engine.worst_pair import EachOf, WorstOf
 from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.call import audit
 
 ALL = vector_pairs(5, Distance.ALL)
@@ -137,3 +138,11 @@ def test_the_samples_of_the_search_are_not_those_of_the_audit():
     audit("sum", PureDP(10.0), noted, WorstOf(ONE), seed=0, budget=2000 * len(ONE))
     fresh = np.array(seen)
     assert len(np.unique(fresh)) > 0.9 * len(fresh)  # only the probe asks twice with one generator
+
+
+@pytest.mark.parametrize("several", [WorstOf(ONE[:2]), EachOf(ONE[:2])], ids=["worst", "each"])
+def test_a_witness_says_that_no_power_was_measured_so_that_its_replay_measures_none(several):
+    found = audit("sum", PureDP(1.0), summed, several, seed=0, budget=2000, power=False)
+    assert found.verdict is Finding.INCONCLUSIVE
+    again = replay(found.witness())
+    assert again.weakness == found.weakness == "power was not measured: power=False was given"
