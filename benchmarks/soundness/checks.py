@@ -15,7 +15,7 @@ from benchmarks.soundness.asking import DELTA, Truth, against, composed, masses_
 from benchmarks.soundness.cases import Box, Case, Outcome, judge
 from benchmarks.soundness.notion_checks import NOTION_CASES
 from benchmarks.soundness.pair_checks import PAIR_CASES
-from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
+from dpproof.accountant.numbers.enclosures import arb_of, exact
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian

@@ -14,7 +14,6 @@ from flint import arb, arb_poly
 
 from benchmarks.soundness.cases import NoReferenceError
 
-
 _AT_ONCE = 64
 """The number of frequencies that are computed at a time."""
 
