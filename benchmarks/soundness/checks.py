@@ -181,6 +181,10 @@ TRAINING = Box(
 )
 
 
+_ASIDE = 1.02
+"""The reference integrates on another line. Farther away, rare large losses make the integral cancel."""
+
+
 def training(rng: np.random.Generator) -> Outcome:
     """DP-SGD against the integral on another line, in extended doubles; compared as delta at both ends."""
     at: dict[str, Any] = TRAINING.draw(rng)
@@ -194,15 +198,13 @@ def training(rng: np.random.Generator) -> Outcome:
     if found.upper == 0:
         return Outcome("ok", 0.0, "epsilon 0")
     try:
-        c = 1.15 * saddle_for_epsilon([(pair.characteristic(), at["count"])], found.upper).c
+        c = _ASIDE * saddle_for_epsilon([(pair.characteristic(), at["count"])], found.upper).c
     except Inapplicable:
         return Outcome("ok", found.relative_width, "no reference")
-    (low, low_gap), (high, high_gap) = (
+    low, high = (
         reference.training(at["rate"], at["sigma"], at["count"], end, c, removes)
         for end in (found.lower, found.upper)
     )
-    if max(low_gap, high_gap) > 1e-9:
-        return Outcome("ok", found.relative_width, "no reference")
     doubt = 1e-8
     if high > at["delta"] * (1 + doubt) or (found.lower > 0 and low < at["delta"] * (1 - doubt)):
         return Outcome("violation", math.inf, "all", f"{detail}: {found} has {low!r}, {high!r}")
