@@ -1,7 +1,7 @@
 """Sound and faulty trainings audited end to end: ``python -m benchmarks.own_training [SEEDS]``.
 
 It prints the table of docs/how-to/own-training.md. The trainings are those of `audits.corpus.own_training` and
-`audits.corpus.own_jax_training`. The seeds are 0, 1 and so on. It needs torch, Opacus and
+`benchmarks.own_jax_training`. The seeds are 0, 1 and so on. It needs torch, Opacus and
 ``pip install jax==0.10.2 jax-privacy==2.0.0``.
 """
 
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks import own_jax_training
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters
-from dpproof.audits.corpus import own_jax_training, own_training
+from dpproof.audits.corpus import own_training
 from dpproof.audits.training.own_training import audit_training
 
 

@@ -101,7 +101,7 @@ def test_a_mass_between_tails_of_the_odd_dimensions_beside_it_is_enclosed() -> N
 
 
 class MovedEdges(Atoms):
-    """Two edges are moved by half of the slack. A single edge is not moved, and has no slack."""
+    """A pair whose slack depends on the number of edges: it moves two edges, and does not move a single one."""
 
     def cells(self, edges: NDArray[np.float64]) -> Cells:
         moved = 5e-4 * (len(edges) > 1)

@@ -118,9 +118,9 @@ def refined(evaluate: Callable[[], flint.arb], bits: int = 64) -> flint.arb:
 
 
 def _is_stuck(value: flint.arb, before: int) -> bool:
-    """Whether a higher precision added few correct bits to a value with ``before`` bits.
+    """Return whether the last increase of the precision hardly improved a value that had ``before`` correct bits.
 
-    Rounding is then not what limits the accuracy: the formula encloses the value between two others.
+    Then rounding does not limit the accuracy: the formula itself encloses the value between two other numbers.
     """
     return bool(20 <= value.rel_accuracy_bits() < before + 8)
 

@@ -185,10 +185,15 @@ def _two(near: Floats, far: Floats, mean: float, ratio: float) -> tuple[Floats, 
 
 
 def _one(ends: Floats, mean: float, ratio: float) -> tuple[Floats, Floats]:
-    """Return masses as in ``interval_masses``. The rounding of each end adds to the error of both adjacent cells."""
+    """Return masses as in ``interval_masses``. The rounding of each end adds to the error of both adjacent cells.
+
+    An end that moves by e moves at most e times the largest density within e of it.
+    """
     y = np.clip(ends * ratio - mean, -_FAR, _FAR)
     masses, errors = interval_masses(y)
     if ratio == 1 and mean == 0:
         return masses, errors
-    moved = 3 * _ULP * (np.abs(y) + 2 * mean) * np.exp(-y * y / 2)  # 3/sqrt(2 pi) leaves a fifth for rounding
+    off = 3 * _ULP * (np.abs(y) + 2 * mean)
+    nearest = np.maximum(np.abs(y) - off, 0.0)
+    moved = off * np.exp(-nearest * nearest / 2)  # the density without 1/sqrt(2 pi), as room for rounding
     return charged(masses, errors, np.concatenate((moved, [0.0])) + np.concatenate(([0.0], moved)))

@@ -199,7 +199,10 @@ def spherical_delta(shift: Fraction, log_ratio: Fraction, dimension: int, epsilo
 
 
 def spherical_profile(shift: Fraction, log_ratio: Fraction, dimension: int, epsilon: flint.arb) -> flint.arb:
-    """Return ``spherical_delta`` for a ``log_ratio`` that is not 0, and an ``epsilon`` that is an enclosure."""
+    """Return the divergence as ``spherical_delta`` does, at an epsilon that is given as an interval.
+
+    ``log_ratio`` must not be 0.
+    """
     found = _concentric if shift == 0 else _apart
     value = found(shift, log_ratio, dimension, epsilon)
     inside = flint.arb(0).union(flint.arb(1))
