@@ -195,11 +195,11 @@ def test_without_observed_steps_the_answer_says_how_many_changes_were_seen():
 def test_the_black_box_reads_the_claim_on_the_records_that_it_trains_on(monkeypatch):
     """Batches of 20: one batch for 19 or 20 records. All 38 records have two batches, and a claim that is stronger."""
 
-    class Seen(Exception):
+    class SeenError(Exception):
         pass
 
     def stop(job, *_):
-        raise Seen(job.claim)
+        raise SeenError(job.claim)
 
     class Twenty(OpacusTraining):
         def batch(self, _records):
@@ -207,7 +207,7 @@ def test_the_black_box_reads_the_claim_on_the_records_that_it_trains_on(monkeypa
 
     monkeypatch.setattr(many_trainings, "crafted", lambda start, _: start.weights)
     monkeypatch.setattr(many_trainings, "_bracketed", stop)
-    with pytest.raises(Seen) as seen:
+    with pytest.raises(SeenError) as seen:
         audit_training(Twenty(ONE_STEP), network(20), data(38, 20), attack="black box")
     assert seen.value.args == (ONE_STEP,)
 
