@@ -106,7 +106,7 @@ def audit_training(
     )
     if how is Attack.ONE_RUN:
         made = (
-            made_canaries(start, data, canaries, seed)
+            made_canaries(start, data, int(canaries), seed)
             if isinstance(canaries, int | np.integer)
             else Records.of(canaries)
         )
