@@ -35,7 +35,7 @@ Sampler = Callable[[Any, int, np.random.Generator], NDArray[Any]]
 Ratio = Callable[[NDArray[Any]], Floats]
 SAMPLES = 100_000
 _PIECES, _THRESHOLDS, _LARGEST, _NOISIEST = 200, 40, 60.0, 2.0
-_FEWEST, _PILOT = 2_000, 100
+FEWEST, _PILOT = 2_000, 100
 """The fewest samples, and one part in how many only decides in which direction the event is sought."""
 _EXPECTED, _FEW = 8, 20
 """Scores contradict the claimed law if so many events are expected, and at most a quarter of them is seen."""
@@ -163,8 +163,8 @@ def bracket(
     """
     if not 0 < alpha < 1:
         raise ValueError(f"alpha ({alpha!r}) must be above 0 and below 1")
-    if samples < _FEWEST:
-        raise ValueError(f"samples ({samples!r}) must be at least {_FEWEST}")
+    if samples < FEWEST:
+        raise ValueError(f"samples ({samples!r}) must be at least {FEWEST}")
     family = _Family(name, parameters, adjacency)
     curve = family.guarantee(1.0)
     claimed = curve.epsilon(delta).upper

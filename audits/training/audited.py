@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
@@ -157,6 +157,8 @@ class Job:
     alpha: float
     seed: int
     stated: bool
+    changes: list[int] = field(default_factory=list)
+    """For each training so far, how often the weights were seen to change."""
 
     def guarantee(self, factor: float = 1.0) -> Profile:
         """Return the guarantee of the claim with the noise divided by this factor."""
@@ -170,12 +172,25 @@ class Job:
     @property
     def observed(self) -> str:
         """A description of what the attack observes of each training."""
-        return "the weights after every step" if self.stepwise else "the weights after the training"
+        if not self.stepwise:
+            return "the weights after the training"
+        seen, steps = min(self.changes), self.claim.steps
+        if seen >= steps:
+            return "the weights after every step"
+        return f"the weights after each change that was seen (changes: {seen}, claimed steps: {steps})"
 
     def run(self, records: Records, rng: np.random.Generator, see: Step) -> Array:
         """Train once, show what is observed to ``see``, and return the last weights."""
-        seed = int(rng.integers(1 << 31))
-        weights = trained(self.start, self.train, records, seed, see if self.stepwise else unseen)
+        seed, changes = int(rng.integers(1 << 31)), 0
+
+        def counted(before: Array, after: Array) -> None:
+            nonlocal changes
+            changes += 1
+            if self.stepwise:
+                see(before, after)
+
+        weights = trained(self.start, self.train, records, seed, counted)
+        self.changes.append(changes)
         if not self.stepwise:
             see(self.start.weights, weights)
         return weights

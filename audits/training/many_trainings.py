@@ -28,6 +28,7 @@ from dpproof.audits.training.watching import Array, Model, Records
 
 def black_box(job: Job, trainings: int) -> AuditedTraining:
     """Audit from crafted weights: the first half of the records is used without privacy to make them."""
+    _check_claim(job)
     half = len(job.records) // 2
     begun = replace(
         job,
@@ -40,6 +41,7 @@ def black_box(job: Job, trainings: int) -> AuditedTraining:
     strongest = int(np.linalg.norm(steep, axis=1).argmax())
     canary = tried[strongest : strongest + 1]
     known, pool = list(range(len(begun.records))), begun.records.and_(canary)
+    begun = _claimed_on(begun, begun.records, pool)
 
     def measured(places: list[int], rng: np.random.Generator) -> float:
         return -float(begun.start.losses(begun.run(pool[places], rng, unseen), canary)[0])
@@ -58,20 +60,21 @@ def other_sizes(job: Job, trainings: int) -> AuditedTraining:
         job.run(
             job.records[places],
             rng,
-            lambda before, after: energies.append(float(((after - before) ** 2).sum())),
+            lambda before, after: energies.append(
+                float((np.subtract(after, before, dtype=float) ** 2).sum())
+            ),
         )
         return math.log(sum(energies))
 
-    fewest = max(1, len(job.records) - math.ceil(1 / job.claim.sampling_rate) - 1)
+    _check_claim(job)
+    fewest = max(0, len(job.records) - math.ceil(1 / job.claim.sampling_rate) - 1)
     sizes = range(len(job.records), fewest, -1)
     lengths = [
         np.mean([measured(list(range(n)), generator(job.seed, _STREAM, n, run)) for run in range(_LOOKS)])
         for n in sizes
     ]
     n = sizes[int(np.argmax(np.abs(np.diff(lengths))))]
-    if not job.stated:
-        pair = [job.records[: n - 1], job.records[:n]]
-        job = replace(job, claim=claim_of(job.train, job.start, pair, job.seed))
+    job = _claimed_on(job, job.records[: n - 1], job.records[:n])
     told = f"{n - 1} or {n} records"
     found = _bracketed(job, list(range(n - 1)), list(range(n)), measured, told, trainings)
     return _answer(job, Attack.SIZES, found, f"the length of all changes of {job.observed}", told)
@@ -80,7 +83,25 @@ def other_sizes(job: Job, trainings: int) -> AuditedTraining:
 _TRIED, _LOOKS, _STREAM, _FITTED = 64, 3, 78, 50
 """The canaries among which the one with the longest gradient is chosen; the trainings for each number of records; the
 random stream of trainings that are not tested; and the number of them on each of two neighbouring datasets."""
+_FARTHEST = 60.0
+"""The largest claimed epsilon that these attacks can refute."""
 Measure = Callable[[list[int], np.random.Generator], float]
+
+
+def _check_claim(job: Job) -> None:
+    """Raise ValueError unless the claimed epsilon is above 0 and not too large."""
+    claimed = job.guarantee().epsilon(job.delta).upper
+    if not 0 < claimed < _FARTHEST:
+        raise ValueError(
+            f"claim: Its epsilon at delta {job.delta:g} is {claimed:g}. It must be above 0 and below {_FARTHEST:g} for"
+            " this attack. Give another claim or a larger delta."
+        )
+
+
+def _claimed_on(job: Job, *pair: Records) -> Job:
+    """Return the audit of one pair of datasets: the training states its claim on them, unless the user gave it."""
+    claim = job.claim if job.stated else claim_of(job.train, job.start, list(pair), job.seed)
+    return replace(job, claim=claim, changes=[])
 
 
 def _bracketed(

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.interop.jax_privacy import dp_sgd_of
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters
+from dpproof.audits.engine.bracket import FEWEST
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.training.audited import Attack, AuditedTraining, Job, claim_of
 from dpproof.audits.training.canaries import record_canaries
@@ -88,6 +89,7 @@ def audit_training(
         ValueError: an argument is outside its range, or there is no claim.
     """
     how, data, start = Attack(attack), Records.of(records), model_of(model, loss)
+    _check_numbers(how, data, canaries, trainings, delta, alpha, seed)
     stated = claim is not None
     if stated and not isinstance(claim, DPSGDParameters):
         claim = dp_sgd_of(claim)
@@ -104,7 +106,9 @@ def audit_training(
     )
     if how is Attack.ONE_RUN:
         made = (
-            made_canaries(start, data, canaries, seed) if isinstance(canaries, int) else Records.of(canaries)
+            made_canaries(start, data, int(canaries), seed)
+            if isinstance(canaries, int | np.integer)
+            else Records.of(canaries)
         )
         return _one_run(
             job(claim=claim or claim_of(train, start, [data, data.and_(made)], seed)), made, family
@@ -113,6 +117,25 @@ def audit_training(
     if how is Attack.SIZES:
         return other_sizes(found, trainings)
     return black_box(found, trainings)
+
+
+def _check_numbers(
+    how: Attack, data: Records, canaries: Any, trainings: int, delta: float, alpha: float, seed: int
+) -> None:
+    """Raise ValueError if a number is outside its range, before the first training."""
+    for name, value in (("alpha", alpha), ("delta", delta)):
+        if not 0 < value < 1:
+            raise ValueError(f"{name} ({value!r}) must be above 0 and below 1.")
+    if how is Attack.ONE_RUN:
+        made = isinstance(canaries, int | np.integer)
+        least = [("the number of canaries", canaries if made else len(Records.of(canaries)), 2)]
+    else:
+        least = [("trainings", trainings, FEWEST), ("the number of records", len(data), 2)]
+    for name, value, smallest in (("seed", seed, 0), *least):
+        if not isinstance(value, int | np.integer) or value < smallest:
+            raise ValueError(
+                f"{name} ({value!r}) must be a whole number, at least {smallest}, for the attack {how.value}."
+            )
 
 
 def model_of(model: Any, loss: Callable[..., Any] | None) -> Model:

@@ -1,8 +1,9 @@
 """A model of torch, as the audits of a user's training know it. torch is an extra and is imported when it is used.
 
 The function is called as ``train(model, dataset, seed)`` and must train the given model in place. dpproof registers a
-hook of torch that is called after the step of any optimizer. So the function needs no change for the audit, and every
-step of Opacus's optimizer is observed. If a training uses no optimizer of torch, it counts as one step.
+hook of torch that is called before the step of any optimizer. So the function needs no change for the audit, and every
+step of Opacus's optimizer is observed. A training may also add its noise after the step of its optimizer, because the
+weights in between are not observed. If a training uses no optimizer of torch, it counts as one step.
 """
 
 from __future__ import annotations
@@ -39,6 +40,10 @@ class TorchModel:
 
     module: Any
     loss: Loss | None = None
+
+    def __post_init__(self) -> None:
+        if next(self.module.parameters(), None) is None:
+            raise ValueError(f"model ({type(self.module).__name__}) must have at least one parameter.")
 
     @cached_property
     def weights(self) -> Array:
@@ -107,15 +112,20 @@ class TorchModel:
     def _trained(
         self, train: Train, records: Records, seed: int, look: Callable[[Array], None]
     ) -> tuple[Any, Any]:
-        """Return a model after training it, and what the training returned."""
+        """Return a model after training it, and what the training returned.
+
+        torch's own generator begins with the seed, so no two trainings have the same noise, even if the function does
+        not use the seed.
+        """
         import torch
-        from torch.optim.optimizer import register_optimizer_step_post_hook
+        from torch.optim.optimizer import register_optimizer_step_pre_hook
 
         model = copy.deepcopy(self.module)
         with ExitStack() as during:
             for one in (one_thread(), quiet(), torch.random.fork_rng(devices=[])):
                 during.enter_context(one)
-            during.callback(register_optimizer_step_post_hook(lambda *_: look(_row(model))).remove)
+            during.callback(register_optimizer_step_pre_hook(lambda *_: look(_row(model))).remove)
+            torch.manual_seed(seed)
             data = torch.utils.data.TensorDataset(*map(torch.as_tensor, records.both))
             return model, train(model, data, seed)
 
@@ -135,20 +145,29 @@ class TorchModel:
     def _each(self, function: Callable[..., Any], weights: Array, records: Records) -> Array:
         import torch
 
-        found: Array = function(*map(torch.as_tensor, (weights, *records.both))).detach().numpy()
-        return found
+        return _numbers(function(*map(torch.as_tensor, (weights, *records.both))))
 
 
 def _row(module: Any) -> Array:
     """Return a copy of all weights of a module as one row."""
     import torch
 
-    found: Array = torch.cat([one.detach().reshape(-1) for one in module.parameters()]).numpy()
+    return _numbers(torch.cat([one.detach().reshape(-1) for one in module.parameters()]))
+
+
+def _numbers(values: Any) -> Array:
+    """Return a tensor as an array of numpy, with at least 32 bits a number."""
+    import torch
+
+    found: Array = values.detach().cpu().to(torch.promote_types(values.dtype, torch.float32)).numpy()
     return found
 
 
 def _pieces(module: Any, row: Any) -> dict[str, Any]:
-    """Return the weights in a row by their names in a module."""
-    names, sizes = zip(*((name, one.shape) for name, one in module.named_parameters()), strict=True)
-    pieces = row.split([size.numel() for size in sizes])
-    return {name: piece.view(size) for name, piece, size in zip(names, pieces, sizes, strict=True)}
+    """Return the weights in a row by their names in a module, with the types of its parameters."""
+    known = dict(module.named_parameters())
+    pieces = row.split([one.numel() for one in known.values()])
+    return {
+        name: piece.view(one.shape).to(one.dtype)
+        for (name, one), piece in zip(known.items(), pieces, strict=True)
+    }

@@ -61,9 +61,15 @@ class Records:
     @classmethod
     def of(cls, given: Any) -> Records:
         """Return the records of a pair ``(inputs, targets)``, or of a dataset whose items are such pairs."""
-        if isinstance(given, tuple):
+        if isinstance(given, tuple) and len(given) == 2:
             return cls(*map(np.asarray, given))
-        inputs, targets = zip(*(given[place] for place in range(len(given))), strict=True)
+        try:
+            inputs, targets = zip(*(given[place] for place in range(len(given))), strict=True)
+        except (TypeError, ValueError) as wrong:
+            raise ValueError(
+                f"records ({type(given).__name__}) must be a pair of arrays (inputs, targets), or a dataset of such"
+                " pairs, with at least one record."
+            ) from wrong
         return cls(*(np.stack([np.asarray(one) for one in column]) for column in (inputs, targets)))
 
 
@@ -123,10 +129,15 @@ def trained(model: Model, train: Train, records: Records, seed: int, see: Step) 
     """Run the training, call ``see`` after each step and after a last unobserved change, and return the last weights.
 
     Raises:
-        MechanismError: the training does not change the weights.
+        MechanismError: the training raises, or does not change the weights.
     """
     look = Changes(model.weights, see)
-    found = model.run(train, records, seed, look)
+    try:
+        found = model.run(train, records, seed, look)
+    except MechanismError:
+        raise
+    except Exception as failure:
+        raise MechanismError(f"train raised {type(failure).__name__} ({failure})") from failure
     look(found)
     if not look.count:
         raise MechanismError(f"train: The weights of the model did not change. {model.duty}")

@@ -15,6 +15,7 @@ import pytest
 
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.training import many_trainings
 from dpproof.audits.training.torch_model import TorchModel
 from dpproof.audits.training.watching import Alignment, Records, trained
 from tests.rows import tiered
@@ -142,6 +143,126 @@ def test_a_training_without_an_optimizer_is_one_step():
     seen = []
     trained(TorchModel(network(10)), descend, Records.of(data(20, 10)), 0, lambda *step: seen.append(step))
     assert len(seen) == 1
+
+
+class NoiseAfterTheStep(LoopTraining):
+    """A sound loop, which adds the noise to the weights after the step of the optimizer."""
+
+    def __call__(self, model, dataset, seed):
+        rng, unit = torch.Generator().manual_seed(seed), self.learning_rate / self.divisor(len(dataset))
+        optimizer = torch.optim.SGD(model.parameters(), lr=unit)
+        for _ in range(self.claim.steps):
+            total = self.clipped_sum(model, *dataset.tensors)
+            sizes = [one.numel() for one in model.parameters()]
+            for weight, piece in zip(model.parameters(), total.split(sizes), strict=True):
+                weight.grad = piece.view_as(weight)
+            optimizer.step()
+            with torch.no_grad():
+                for weight in model.parameters():
+                    noise = torch.randn(weight.shape, generator=rng)
+                    weight += noise * self.claim.noise_multiplier * self.clip * unit
+
+
+def test_noise_may_be_added_after_the_step_of_the_optimizer():
+    found = one_run(NoiseAfterTheStep, FOUR, 300, 400, seed=0)
+    assert not found.violated
+    assert "the weights after every step" in found.observed
+
+
+def test_a_training_that_does_not_use_the_seed_has_new_noise_each_time():
+    def noisy(model, _dataset, _seed):
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight += torch.randn(weight.shape)
+
+    start, records = TorchModel(network(10)), Records.of(data(20, 10))
+    ends = [trained(start, noisy, records, seed, lambda *_: None) for seed in (0, 1, 1)]
+    assert not np.array_equal(ends[0], ends[1])
+    assert np.array_equal(ends[1], ends[2])
+
+
+def test_without_observed_steps_the_answer_says_how_many_changes_were_seen():
+    def noisy(model, _dataset, seed):
+        rng = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight += torch.randn(weight.shape, generator=rng)
+
+    found = audit_training(noisy, network(20), data(20, 20), claim=FOUR, canaries=20, family=False)
+    assert "(changes: 1, claimed steps: 4)" in str(found)
+
+
+def test_the_black_box_reads_the_claim_on_the_records_that_it_trains_on(monkeypatch):
+    """Batches of 20: one batch for 19 or 20 records. All 38 records have two batches, and a claim that is stronger."""
+
+    class SeenError(Exception):
+        pass
+
+    def stop(job, *_):
+        raise SeenError(job.claim)
+
+    class Twenty(OpacusTraining):
+        def batch(self, _records):
+            return 20
+
+    monkeypatch.setattr(many_trainings, "crafted", lambda start, _: start.weights)
+    monkeypatch.setattr(many_trainings, "_bracketed", stop)
+    with pytest.raises(SeenError) as seen:
+        audit_training(Twenty(ONE_STEP), network(20), data(38, 20), attack="black box")
+    assert seen.value.args == (ONE_STEP,)
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16, torch.float64])
+def test_parameters_of_several_types_are_one_row(kind):
+    class Mixed(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = torch.nn.Linear(5, 3).to(kind), torch.nn.Linear(3, 4)
+
+        def forward(self, inputs):
+            return self.last(torch.tanh(self.first(inputs.to(kind))).float())
+
+    model, records = TorchModel(Mixed()), Records.of(data(7, 5))
+    weights = model.weights
+    assert np.array_equal(model.at(weights).weights, weights)
+    rows = model.gradients(weights, records)
+    assert rows.shape == (7, 34)
+    assert rows.mean(axis=0) == pytest.approx(model.slope(weights, records), abs=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        (r"alpha \(1.5\) must be above 0", {"alpha": 1.5, "attack": "black box"}),
+        (r"delta \(0\) must be above 0", {"delta": 0}),
+        (r"seed \(-1\) must be a whole number", {"seed": -1, "attack": "sizes"}),
+        (r"trainings \(10\) must be a whole number, at least 2000", {"trainings": 10, "attack": "sizes"}),
+        (r"number of canaries \(1\) must be", {"canaries": 1}),
+        (r"number of records \(1\) must be", {"records": data(1, 20), "attack": "sizes"}),
+        (r"records \(str\) must be a pair", {"records": "abc"}),
+        (r"Its epsilon .* is 0. It must be", {"claim": replace(FOUR, sampling_rate=0.0), "attack": "sizes"}),
+        (r"model \(Tanh\) must have at least one parameter", {"model": torch.nn.Tanh()}),
+    ],
+)
+def test_wrong_numbers_are_refused_before_the_first_training(told, asked):
+    def never(*_):
+        raise AssertionError("a training began")
+
+    given = {"model": network(20), "records": data(40, 20), "claim": FOUR, **asked}
+    with pytest.raises(ValueError, match=told):
+        audit_training(never, **given)
+
+
+def test_a_training_that_raises_runs_once():
+    runs = []
+
+    def broken(_model, _dataset, seed):
+        runs.append(seed)
+        raise RuntimeError("no such layer")
+
+    with pytest.raises(MechanismError, match=r"train raised RuntimeError \(no such layer\)"):
+        audit_training(broken, network(20), data(20, 20), claim=FOUR, canaries=20)
+    assert len(runs) == 1
 
 
 def test_a_function_that_trains_a_copy_is_refused():
