@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import multiprocessing
+import multiprocessing.context
 import pickle
 import pickletools
 import sqlite3
@@ -210,7 +211,7 @@ def executor_for(workers: int = 1, cluster: str | None = None) -> Iterator[Execu
     elif workers == 1:
         yield journaled(None)
     else:
-        with ProcessPoolExecutor(workers) as pool:
+        with ProcessPoolExecutor(workers, context()) as pool:
             try:
                 yield journaled(pool)
             except BaseException:
@@ -218,6 +219,14 @@ def executor_for(workers: int = 1, cluster: str | None = None) -> Iterator[Execu
                 for process in multiprocessing.active_children():
                     process.terminate()
                 raise
+
+
+def context() -> multiprocessing.context.BaseContext | None:
+    """Return how new processes are started. None is Python's own way, which forks this process on Linux.
+
+    A fork of a process that has imported JAX may never end, because the threads of JAX do not exist in the copy.
+    """
+    return multiprocessing.get_context("spawn") if "jax" in sys.modules else None
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import pkgutil
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
@@ -222,11 +223,12 @@ def _fit(uses: Mapping[str, str], allowed: Claims) -> bool:
 def check_in_processes(ids: Sequence[str]) -> None:
     """Have the kernel check the certificates of many statements in one process for each processor, at most 8.
 
-    `verify` then knows what the kernel said. For few statements, with one processor, beside other threads, or where
-    processes cannot be forked, nothing happens, because new processes would cost more than they save.
+    `verify` then knows what the kernel said. For few statements, with one processor, beside other threads (such as
+    those of JAX), or without forks, nothing happens, because new processes would cost more than they save.
     """
     workers = min(os.cpu_count() or 1, 8)
-    forks = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
+    alone = threading.active_count() == 1 and "jax" not in sys.modules
+    forks = "fork" in multiprocessing.get_all_start_methods() and alone
     if len(ids) < 100 or workers == 1 or not forks:
         return
     for name in ids:  # the pages are read once, before the fork

@@ -138,8 +138,8 @@ def test_samplers_that_share_randomness_are_never_a_violation(run):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_a_thousand_samplers_that_share_randomness_are_never_a_violation(part):
+@pytest.mark.parametrize("part", [0, 3, 6])
+def test_three_hundred_samplers_that_share_randomness_are_never_a_violation(part):
     budget = 6000 if part else 20_000
     counts = Counter(found(dependent(run), seed=run, budget=budget) for run in range(part, 1000, 10))
     assert counts[Finding.VIOLATION] == 0
@@ -261,8 +261,8 @@ def test_honest_samplers_are_not_refused(run):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_a_thousand_honest_samplers_are_not_refused(part):
+@pytest.mark.parametrize("part", [0, 3, 6])
+def test_three_hundred_honest_samplers_are_not_refused(part):
     budget = 3000 if part else 10_000
     counts = Counter(found(honest(run), seed=run, budget=budget) for run in range(part, 1000, 10))
     assert counts["refused"] == 0

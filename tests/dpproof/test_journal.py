@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sqlite3
+import sys
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
@@ -109,3 +111,15 @@ def test_a_file_that_is_no_journal_is_refused(refused, tmp_path, name):
     assert "must be a journal of dpproof, or a file that can be created" in refused(
         "audit", "corpus", "--only", "randomised", "--journal", tmp_path / name
     )
+
+
+@pytest.mark.parametrize("imported", [False, True])
+def test_a_process_that_has_imported_jax_is_not_forked(monkeypatch, imported):
+    """A fork of it may never end."""
+    monkeypatch.delitem(sys.modules, "jax", raising=False)
+    if imported:
+        monkeypatch.setitem(sys.modules, "jax", None)
+    with executor_for(2) as executor:
+        assert executor.submit("jax".upper).result() == "JAX"
+        found = multiprocessing.active_children()
+        assert {type(one).__name__ for one in found} == {"SpawnProcess" if imported else "ForkProcess"}
