@@ -66,6 +66,8 @@ class _Numbers(Form):
         yield self.kind, np.array(self.values, np.float64) if self.kind == NUMBER else 0.0
 
     def texts(self) -> Sequence[str]:
+        if type(self.values[0]) is float:  # most of what is released, without a call
+            return [canonical_text(one) if one.is_integer() else one.hex() for one in self.values]
         return list(map(str if type(self.values[0]) is int else canonical_text, self.values))
 
 
@@ -121,9 +123,12 @@ def alike(values: Sequence[Any]) -> Form | None:
     (6, '{"a":[0x1.4000000000000p+1],"b":1}')
     """
     kinds = set(map(type, values))
-    made = _MAKERS.get(kinds.pop()) if len(kinds) == 1 else None
+    only = kinds.pop() if len(kinds) == 1 else object
+    made = _MAKERS.get(only)
     if made is not None:
         return made(values)
+    if only in _SCALARS:
+        return _numbers(np.array(values, only).tolist())
     plainer = (
         list(map(plain, values)) if len(values) and isinstance(values[0], np.generic | np.ndarray) else []
     )
@@ -171,6 +176,11 @@ def _of_parts(names: Sequence[str], columns: Iterator[Any], count: int) -> Form 
     return _Parts(names, parts, count)
 
 
+_SCALARS = frozenset(
+    (np.bool_, np.float16, np.float32, np.float64)
+    + (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
+)
+"""The numpy types that are converted together to Python numbers."""
 _MAKERS: dict[type, Callable[[Sequence[Any]], Form | None]] = {
     int: _numbers,
     float: _numbers,

@@ -61,12 +61,13 @@ def coarse(numbers: NDArray[np.generic], digits: int = HALF) -> Floats:
     >>> coarse(np.array([1 + 2.0**-40, 2.0**30 + 1])).tolist()
     [1.0, 1073741825.0]
     """
-    flat = np.clip(numbers.astype(np.float64), -1e300, 1e300)
+    flat = np.clip(numbers.astype(np.float64, copy=False), -1e300, 1e300)
     exact = (flat == np.rint(flat)) & (np.abs(flat) < 2.0 ** (digits + HALF_SINGLE))
     if exact.all():
         return flat
-    fraction, exponent = np.frexp(flat)
-    return np.where(exact, flat, np.ldexp(np.rint(np.ldexp(fraction, digits)), exponent - digits))
+    fraction, exponent = np.frexp(flat[~exact])
+    flat[~exact] = np.ldexp(np.rint(np.ldexp(fraction, digits)), exponent - digits)
+    return flat
 
 
 def _digits(outputs: NDArray[np.generic]) -> int:

@@ -30,7 +30,7 @@ class BestCoordinate(Learned):
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to the coordinate whose tail best distinguishes the inputs."""
-        x = flattened(outputs)[-MOST:]
+        x = flattened(outputs[-MOST:])
         signs = np.where(labels[-MOST:] == 1, 1.0, -1.0)
         columns = np.sort(np.argsort(-np.ptp(x, axis=0), kind="stable")[:WIDEST])
         best = int(columns[np.argmax(_clearest(x[:, columns], signs - signs.mean()))])

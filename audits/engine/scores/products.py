@@ -40,7 +40,7 @@ class SparseProjection(Learned):
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to scores, fitted to the samples; 0 unless both labels occur twice."""
-        x, y = flattened(outputs)[-MOST:], labels[-MOST:]
+        x, y = flattened(outputs[-MOST:]), labels[-MOST:]
         if not _both(y):
             return _nothing
         standard = _Standard.of(x)
@@ -67,7 +67,7 @@ class Products(Learned):
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to scores, fitted to the samples; 0 unless both labels occur twice."""
-        x, y = flattened(outputs)[-MOST:], labels[-MOST:]
+        x, y = flattened(outputs[-MOST:]), labels[-MOST:]
         if not _both(y):
             return _nothing
         standard = _Standard.of(x, y)
@@ -93,7 +93,7 @@ class Norm(Learned):
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to scores; the centre and the spreads come from the samples."""
-        standard = _Standard.of(flattened(outputs)[-MOST:])
+        standard = _Standard.of(flattened(outputs[-MOST:]))
 
         def scorer(drawn: NDArray[np.generic]) -> Floats:
             z = standard(flattened(drawn))
@@ -115,7 +115,7 @@ class Spread(Learned):
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to scores, fitted to the samples; 0 unless both labels occur twice."""
-        x, y = flattened(outputs)[-MOST:], labels[-MOST:]
+        x, y = flattened(outputs[-MOST:]), labels[-MOST:]
         if not _both(y):
             return _nothing
         standard = _Standard.of(x, y)
