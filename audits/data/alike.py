@@ -12,8 +12,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, islice
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,11 @@ class _Numbers(Form):
     count = 1
 
     def columns(self) -> Iterator[Column]:
-        yield self.kind, np.array(self.values, np.float64) if self.kind == NUMBER else 0.0
+        yield self.kind, self._doubles if self.kind == NUMBER else 0.0
+
+    @cached_property
+    def _doubles(self) -> NDArray[np.float64]:
+        return np.array(self.values, np.float64)
 
     def texts(self) -> Sequence[str]:
         if type(self.values[0]) is float:  # most of what is released, without a call
@@ -154,7 +159,7 @@ def _sequences(values: Sequence[Any]) -> Form | None:
 
 def _tables(values: Sequence[Any]) -> Form | None:
     keys = values[0].keys()
-    if not keys or not all(one.keys() == keys for one in values):
+    if not keys or not all(map(keys.__eq__, map(dict.keys, values))):
         return None
     if set(map(type, chain.from_iterable(values))) not in (
         {str},
@@ -163,7 +168,8 @@ def _tables(values: Sequence[Any]) -> Form | None:
         return None
     names = {canonical_text(key): key for key in keys}
     ordered = sorted(names)
-    return _of_parts(ordered, ([one[names[name]] for one in values] for name in ordered), len(values))
+    columns = (list(map(itemgetter(names[name]), values)) for name in ordered)
+    return _of_parts(ordered, columns, len(values))
 
 
 def _of_parts(names: Sequence[str], columns: Iterator[Any], count: int) -> Form | None:

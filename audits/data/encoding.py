@@ -270,7 +270,10 @@ def nan_rows(outputs: NDArray[Any]) -> int:
     form = _alike(outputs)
     if form is None:
         return sum(any(math.isnan(number) for _, number in cells(row)) for row in outputs)
-    return int(np.any([np.isnan(np.broadcast_to(v, len(outputs))) for _, v in form.columns()], axis=0).sum())
+    found = np.zeros(len(outputs), bool)
+    for _, values in form.columns():
+        found |= np.isnan(values)
+    return int(found.sum())
 
 
 def texts(outputs: NDArray[Any]) -> Sequence[str]:

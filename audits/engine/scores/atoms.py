@@ -86,7 +86,10 @@ def _columns(outputs: NDArray[np.generic], digits: int) -> NDArray[Any]:
 
 
 def _atoms(column: NDArray[np.generic], labels: Ints, fewest: int) -> tuple[NDArray[Any], Floats]:
-    values, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
+    if (column == column[:1]).all():  # without a sort
+        values, codes, counts = column[:1], np.zeros(column.size, np.int64), np.array([column.size])
+    else:
+        values, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
     ones = np.bincount(codes, weights=labels, minlength=values.size)
     odds = np.log((ones + 0.5) / (counts - ones + 0.5))
     kept = counts >= fewest
