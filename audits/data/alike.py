@@ -182,10 +182,7 @@ def _of_parts(names: Sequence[str], columns: Iterator[Any], count: int) -> Form 
     return _Parts(names, parts, count)
 
 
-_SCALARS = frozenset(
-    (np.bool_, np.float16, np.float32, np.float64)
-    + (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
-)
+_SCALARS = frozenset(np.dtype(code).type for code in "?bBhHiIlLefd")
 """The numpy types that are converted together to Python numbers."""
 _MAKERS: dict[type, Callable[[Sequence[Any]], Form | None]] = {
     int: _numbers,

@@ -86,7 +86,7 @@ def flattened(outputs: NDArray[Any]) -> Floats:
     if flat.dtype.kind in "iuO" and flat.itemsize > 4 and wider(flat).any():
         raise ValueError("score: An integer in the outputs is beyond 2^53, too large for an exact double.")
     flat = flat.astype(np.float64, copy=False)
-    usual = flat.size and -1e300 <= flat.min() and flat.max() <= 1e300
+    usual = flat.size and flat.min() >= -1e300 and flat.max() <= 1e300
     return flat if usual else np.clip(flat, -1e300, 1e300)
 
 
