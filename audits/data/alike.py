@@ -12,8 +12,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, islice
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,15 @@ class _Numbers(Form):
     count = 1
 
     def columns(self) -> Iterator[Column]:
-        yield self.kind, np.array(self.values, np.float64) if self.kind == NUMBER else 0.0
+        yield self.kind, self._doubles if self.kind == NUMBER else 0.0
+
+    @cached_property
+    def _doubles(self) -> NDArray[np.float64]:
+        return np.array(self.values, np.float64)
 
     def texts(self) -> Sequence[str]:
+        if type(self.values[0]) is float:  # most of what is released, without a call
+            return [canonical_text(one) if one.is_integer() else one.hex() for one in self.values]
         return list(map(str if type(self.values[0]) is int else canonical_text, self.values))
 
 
@@ -121,9 +128,12 @@ def alike(values: Sequence[Any]) -> Form | None:
     (6, '{"a":[0x1.4000000000000p+1],"b":1}')
     """
     kinds = set(map(type, values))
-    made = _MAKERS.get(kinds.pop()) if len(kinds) == 1 else None
+    only = kinds.pop() if len(kinds) == 1 else object
+    made = _MAKERS.get(only)
     if made is not None:
         return made(values)
+    if only in _SCALARS:
+        return _numbers(np.array(values, only).tolist())
     plainer = (
         list(map(plain, values)) if len(values) and isinstance(values[0], np.generic | np.ndarray) else []
     )
@@ -149,7 +159,7 @@ def _sequences(values: Sequence[Any]) -> Form | None:
 
 def _tables(values: Sequence[Any]) -> Form | None:
     keys = values[0].keys()
-    if not keys or not all(one.keys() == keys for one in values):
+    if not keys or not all(map(keys.__eq__, map(dict.keys, values))):
         return None
     if set(map(type, chain.from_iterable(values))) not in (
         {str},
@@ -158,7 +168,8 @@ def _tables(values: Sequence[Any]) -> Form | None:
         return None
     names = {canonical_text(key): key for key in keys}
     ordered = sorted(names)
-    return _of_parts(ordered, ([one[names[name]] for one in values] for name in ordered), len(values))
+    columns = (list(map(itemgetter(names[name]), values)) for name in ordered)
+    return _of_parts(ordered, columns, len(values))
 
 
 def _of_parts(names: Sequence[str], columns: Iterator[Any], count: int) -> Form | None:
@@ -171,6 +182,8 @@ def _of_parts(names: Sequence[str], columns: Iterator[Any], count: int) -> Form 
     return _Parts(names, parts, count)
 
 
+_SCALARS = frozenset(np.dtype(code).type for code in "?bBhHiIlLefd")
+"""The numpy types that are converted together to Python numbers."""
 _MAKERS: dict[type, Callable[[Sequence[Any]], Form | None]] = {
     int: _numbers,
     float: _numbers,

@@ -12,12 +12,13 @@ import enum
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any, SupportsFloat
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpproof.audits.data.exact import doubles
 
@@ -160,6 +161,17 @@ def _entry_text(entry: tuple[object, object]) -> str:
 
 def hashed(text: str) -> int:
     """Return a 64-bit hash of a text, the same in every process."""
-    return int.from_bytes(
-        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
-    )
+    return int.from_bytes(_digest(text), "big")
+
+
+def hashes(texts: Iterable[str]) -> NDArray[np.uint64]:
+    """Return the hash of each text.
+
+    >>> hashes(["a"])[0] == hashed("a")
+    np.True_
+    """
+    return np.frombuffer(b"".join(map(_digest, texts)), ">u8").astype(np.uint64)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()

@@ -37,7 +37,7 @@ from dpproof.audits.data.alike import (
     place_of,
     word,
 )
-from dpproof.audits.data.canonical import Kind, canonical_text, content_kind, hashed, is_whole, plain
+from dpproof.audits.data.canonical import Kind, canonical_text, content_kind, hashes, is_whole, plain
 from dpproof.audits.data.exact import BEYOND, EXACT, Wide
 
 COLUMNS = 5
@@ -152,15 +152,16 @@ def features(outputs: NDArray[np.generic], width: int, wide: Wide | None = None)
     infinite = np.sign(np.where(np.isinf(values), values, 0.0))
     finite = np.clip(np.where(unlike, 0.0, values), -LARGEST, LARGEST)
     flags = (np.isnan(values), infinite, kinds == MISSING)
-    return np.hstack([counts[:, None], finite, kinds, *flags, parts]).astype(np.float64)
+    return np.hstack([counts[:, None], finite, kinds, *flags, parts]).astype(np.float64, copy=False)
 
 
 class _Latest(threading.local):
-    """A cache of the last outputs and their cells, because several scores use the same outputs."""
+    """A cache of the last outputs, their cells and tokens, because several scores and checks use the same outputs."""
 
     outputs: NDArray[Any] | None = None
     form: Form | None = None
     flat: Sequence[list[Cell]] | None = None
+    tokens: NDArray[np.uint64] | None = None
 
 
 _LATEST = _Latest()
@@ -173,7 +174,7 @@ def _alike(outputs: NDArray[Any]) -> Form | None:
 def _form_of(outputs: NDArray[np.generic]) -> Form | None:
     """Return the form that all outputs have, or None."""
     if _LATEST.outputs is not outputs:
-        _LATEST.outputs, _LATEST.flat = outputs, None
+        _LATEST.outputs, _LATEST.flat, _LATEST.tokens = outputs, None, None
         _LATEST.form = _alike(outputs)
     return _LATEST.form
 
@@ -269,7 +270,10 @@ def nan_rows(outputs: NDArray[Any]) -> int:
     form = _alike(outputs)
     if form is None:
         return sum(any(math.isnan(number) for _, number in cells(row)) for row in outputs)
-    return int(np.any([np.isnan(np.broadcast_to(v, len(outputs))) for _, v in form.columns()], axis=0).sum())
+    found = np.zeros(len(outputs), bool)
+    for _, values in form.columns():
+        found |= np.isnan(values)
+    return int(found.sum())
 
 
 def texts(outputs: NDArray[Any]) -> Sequence[str]:
@@ -301,4 +305,7 @@ def tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
     >>> bool(tokens(np.array([1, 2]))[0, 0] == tokens(np.array([[3], 1], dtype=object))[1, 0])
     True
     """
-    return np.array([[hashed(text)] for text in texts(outputs)], np.uint64).reshape(-1, 1)
+    _form_of(outputs)
+    if _LATEST.tokens is None:
+        _LATEST.tokens = hashes(texts(outputs))
+    return _LATEST.tokens[:, None]

@@ -22,10 +22,7 @@ def is_numeric(block: Block) -> bool:
 
 def of_objects(values: Sequence[object]) -> Block:
     """Return a block with one object per output. ``numpy.array`` would unpack outputs that are sequences."""
-    block = np.empty(len(values), object)
-    for place, value in enumerate(values):
-        block[place] = value
-    return block
+    return np.fromiter(values, object, len(values))
 
 
 def as_block(returned: object) -> Block:

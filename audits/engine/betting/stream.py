@@ -28,6 +28,7 @@ from dpproof.audits.engine.scores.tails import TailCounts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Labelled = tuple[NDArray[Any], Ints]
 
 CELLS = 32
 GROUPS = (1, 8)
@@ -158,6 +159,39 @@ HELD_OUT = 4
 """One in this many kept samples is held out of the fit and used to set the thresholds afterwards."""
 
 
+class Kept:
+    """The samples from which scores with one view learn, divided once for all of these scores.
+
+    Attributes:
+        rows: the number of samples.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[Labelled] = []
+        self._divided: tuple[Labelled, Labelled] | None = None
+        self.rows = 0
+
+    def add(self, outputs: NDArray[Any], labels: Ints) -> None:
+        """Add a block."""
+        self._parts.append((outputs, labels))
+        self._divided = None
+        self.rows += len(labels)
+
+    def clear(self) -> None:
+        """Drop the samples, but not their number."""
+        self._parts.clear()
+        self._divided = None
+
+    def divided(self) -> tuple[Labelled, Labelled]:
+        """Return the samples for a fit, and those that are held out of it."""
+        if self._divided is None:
+            outputs, labels = (np.concatenate(parts) for parts in zip(*self._parts, strict=True))
+            self._parts = [(outputs, labels)]
+            held = np.arange(len(labels)) % HELD_OUT == 0
+            self._divided = (outputs[~held], labels[~held]), (outputs[held], labels[held])
+        return self._divided
+
+
 class ScoreStream:
     """The bets on one score, which receives the samples block by block.
 
@@ -169,15 +203,16 @@ class ScoreStream:
     Args:
         score: the score.
         epsilon: the claimed epsilon if the claim has delta = 0; otherwise None.
+        kept: the samples that are kept, shared with all scores of the same view.
     """
 
-    def __init__(self, score: Score, epsilon: float | None = None) -> None:
+    def __init__(self, score: Score, epsilon: float | None = None, kept: Kept | None = None) -> None:
         self.score = score
         self.tails = TailCounts(oriented=score.oriented)
         self.posterior = None if epsilon is None else PosteriorBets(epsilon)
         self._bettors = [bets for bets in (self.tails, self.posterior) if bets is not None]
         self._scorer: Scorer | None = None
-        self._kept: list[tuple[NDArray[Any], NDArray[np.int64]]] = []
+        self._kept = kept or Kept()
         self._seen = 0
         self._next_fit = score.training
 
@@ -206,20 +241,20 @@ class ScoreStream:
         if self._seen * width > MEMORY:
             self._kept.clear()
             return
-        self._kept.append((outputs, labels))
+        if self._seen == self._kept.rows:  # the first of the scores that share the samples
+            self._kept.add(outputs, labels)
         self._seen += len(outputs)
         if self._seen >= self._next_fit:
             self._next_fit = 2 * self._seen
             self._refit()
 
     def _refit(self) -> None:
-        outputs, labels = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
-        held = np.arange(len(labels)) % HELD_OUT == 0
-        self._scorer = self.score.fit(outputs[~held], labels[~held])
-        scores = self._scores(outputs[held])
+        fitted, (held, labels) = self._kept.divided()
+        self._scorer = self.score.fit(*fitted)
+        scores = self._scores(held)
         for bets in self._bettors:
             bets.forget()
-            bets.learn(scores, labels[held])
+            bets.learn(scores, labels)
 
     def _scores(self, outputs: NDArray[np.generic]) -> NDArray[Any]:
         assert self._scorer is not None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.eprocess import LogWealth, log_sums, rejects
 from dpproof.audits.engine.betting.schedule import Pace
-from dpproof.audits.engine.betting.stream import ScoreStream
+from dpproof.audits.engine.betting.stream import Kept, ScoreStream
 from dpproof.audits.engine.scores.atoms import only_bits
 from dpproof.audits.engine.scores.protocol import Score, shares
 from dpproof.audits.time_budget import OutOfTimeError, time_left
@@ -106,7 +106,9 @@ def run_trial(
     otherwise it raises `OutOfTimeError`.
     """
     pure = points[-1].epsilon if points[-1].delta == 0 else None
-    bets, streams = LogWealth(points), tuple(ScoreStream(score, pure) for score in scores)
+    kept = {id(score.view): Kept() for score in scores}
+    bets = LogWealth(points)
+    streams = tuple(ScoreStream(score, pure, kept[id(score.view)]) for score in scores)
     pace, level = pace or Pace(), VERDICT * alpha
     samples, feeding, until = 0, streams, math.inf
     every = _Largest(bets, streams)

@@ -150,16 +150,17 @@ class RowRecord:
     def watching(self, blocks: Iterable[Labelled]) -> Iterator[Labelled]:
         """Generate the given blocks unchanged, and record each block."""
         for drawn, labels in blocks:
+            columns = row_ids(drawn) if min(self._kept) < KEPT else []
             for label in (0, 1):
-                self._note(label, drawn[labels == label])
+                self._note(label, columns, labels == label)
             yield drawn, labels
 
-    def _note(self, label: int, rows: NDArray[np.generic]) -> None:
-        self.largest = max(self.largest, len(rows))
-        room = KEPT - self._kept[label]
-        if room and len(rows):
-            self._columns[label].append(row_ids(rows[:room]))
-            self._kept[label] += min(room, len(rows))
+    def _note(self, label: int, columns: list[Ids], of_label: NDArray[np.bool_]) -> None:
+        rows, room = int(np.count_nonzero(of_label)), KEPT - self._kept[label]
+        self.largest = max(self.largest, rows)
+        if room and rows:
+            self._columns[label].append([column[of_label][:room] for column in columns])
+            self._kept[label] += min(room, rows)
 
     def check(self) -> None:
         """Raise an error if the recorded rows (outputs) share randomness.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from dpproof.audits.data.canonical import canonical_text, hashed
-from dpproof.audits.data.encoding import texts
+from dpproof.audits.data.encoding import tokens
 from dpproof.audits.data.exact import EXACT
 from dpproof.audits.data.outputs import Block, as_block, is_numeric
 
@@ -48,8 +48,7 @@ def row_ids(block: Block) -> list[Ids]:
     """
     if not is_numeric(block):
         never_numeric = all(isinstance(row, dict | str) for row in block)
-        ids = map(hashed, texts(block)) if never_numeric else map(_row_id, block)
-        return [np.array(list(ids), np.uint64)]
+        return [tokens(block)[:, 0] if never_numeric else np.array(list(map(_row_id, block)), np.uint64)]
     bits = _number_bits(np.ascontiguousarray(block.reshape(len(block), -1)))
     if bits.shape[1] <= 1:
         return [bits.ravel()]

@@ -61,12 +61,13 @@ def coarse(numbers: NDArray[np.generic], digits: int = HALF) -> Floats:
     >>> coarse(np.array([1 + 2.0**-40, 2.0**30 + 1])).tolist()
     [1.0, 1073741825.0]
     """
-    flat = np.clip(numbers.astype(np.float64), -1e300, 1e300)
+    flat = np.clip(numbers.astype(np.float64, copy=False), -1e300, 1e300)
     exact = (flat == np.rint(flat)) & (np.abs(flat) < 2.0 ** (digits + HALF_SINGLE))
     if exact.all():
         return flat
-    fraction, exponent = np.frexp(flat)
-    return np.where(exact, flat, np.ldexp(np.rint(np.ldexp(fraction, digits)), exponent - digits))
+    fraction, exponent = np.frexp(flat[~exact])
+    flat[~exact] = np.ldexp(np.rint(np.ldexp(fraction, digits)), exponent - digits)
+    return flat
 
 
 def _digits(outputs: NDArray[np.generic]) -> int:
@@ -85,7 +86,10 @@ def _columns(outputs: NDArray[np.generic], digits: int) -> NDArray[Any]:
 
 
 def _atoms(column: NDArray[np.generic], labels: Ints, fewest: int) -> tuple[NDArray[Any], Floats]:
-    values, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
+    if (column == column[:1]).all():  # without a sort
+        values, codes, counts = column[:1], np.zeros(column.size, np.int64), np.array([column.size])
+    else:
+        values, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
     ones = np.bincount(codes, weights=labels, minlength=values.size)
     odds = np.log((ones + 0.5) / (counts - ones + 0.5))
     kept = counts >= fewest

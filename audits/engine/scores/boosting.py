@@ -40,7 +40,7 @@ class BoostedTrees(Learned):
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to scores, fitted to the samples."""
-        x = flattened(outputs)[-MOST:]
+        x = flattened(outputs[-MOST:])
         binned = _Binned.of(x, labels[-MOST:])
         target = labels[-MOST:] - 0.5
         left, trees = target - target.mean(), []

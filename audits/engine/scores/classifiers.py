@@ -42,7 +42,7 @@ class Classifier:
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to scores, fitted to outputs and labels; 0 unless both labels occur."""
-        x, y = flattened(outputs)[-MOST:], labels[-MOST:]
+        x, y = flattened(outputs[-MOST:]), labels[-MOST:]
         if np.unique(y).size < 2:
             return lambda drawn: np.zeros(len(drawn))
         center, spread = np.median(x, axis=0), _spread(x)

@@ -33,7 +33,7 @@ class Kernel(Learned):
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to scores, fitted to the samples; 0 unless both labels occur twice."""
-        x, y = flattened(outputs)[-MOST:], labels[-MOST:]
+        x, y = flattened(outputs[-MOST:]), labels[-MOST:]
         low, centre, high = np.quantile(x, [0.25, 0.5, 0.75], axis=0)
         spread = np.where(high > low, high - low, np.ptp(x, axis=0))
         spread = np.where(spread > 0, spread, 1.0)

@@ -30,7 +30,7 @@ class BestCoordinate(Learned):
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
         """Return a function from outputs to the coordinate whose tail best distinguishes the inputs."""
-        x = flattened(outputs)[-MOST:]
+        x = flattened(outputs[-MOST:])
         signs = np.where(labels[-MOST:] == 1, 1.0, -1.0)
         columns = np.sort(np.argsort(-np.ptp(x, axis=0), kind="stable")[:WIDEST])
         best = int(columns[np.argmax(_clearest(x[:, columns], signs - signs.mean()))])
@@ -113,10 +113,18 @@ class LinearDiscriminant(Learned):
         scale = np.where(constant, 1.0, spread)
         gap = np.where(constant, 0.0, (means[1] - means[0]) / scale)
         kept = np.sort(np.argsort(-np.abs(gap), kind="stable")[: self.limit])
-        within = ((x - np.where(labels[:, None] == 1, means[1], means[0])) / scale)[:, kept]
-        weights = _ridge_direction(within, gap[kept], self.ridge) / scale[kept]
+        within = np.stack(means)[labels]
+        np.subtract(x, within, out=within)  # in place, which is several times faster
+        within /= scale
+        weights = _ridge_direction(within[:, kept], gap[kept], self.ridge) / scale[kept]
         center = (means[0] + means[1])[kept] / 2
-        return lambda drawn: (flattened(drawn)[:, kept] - center) @ weights
+
+        def scorer(drawn: NDArray[np.generic]) -> Floats:
+            at = flattened(drawn)[:, kept]
+            at -= center
+            return np.asarray(at @ weights)
+
+        return scorer
 
 
 def _ridge_direction(within: Floats, gap: Floats, ridge: float | None) -> Floats:

@@ -77,7 +77,7 @@ def exact_order(numbers: NDArray[np.generic]) -> NDArray[Any]:
 
 
 def flattened(outputs: NDArray[Any]) -> Floats:
-    """Return one row of finite numbers for each output, ``(n, numbers)``.
+    """Return one row of finite numbers for each output, ``(n, numbers)``. It may share memory with ``outputs``.
 
     Raises:
         ValueError: an integer is beyond 2^53; `dpproof.audits.data.exact.Wide` converts such integers.
@@ -85,8 +85,9 @@ def flattened(outputs: NDArray[Any]) -> Floats:
     flat = outputs.reshape(len(outputs), -1)
     if flat.dtype.kind in "iuO" and flat.itemsize > 4 and wider(flat).any():
         raise ValueError("score: An integer in the outputs is beyond 2^53, too large for an exact double.")
-    flat = flat.astype(np.float64)
-    return np.clip(flat, -1e300, 1e300, out=flat)
+    flat = flat.astype(np.float64, copy=False)
+    usual = flat.size and flat.min() >= -1e300 and flat.max() <= 1e300
+    return flat if usual else np.clip(flat, -1e300, 1e300)
 
 
 @dataclass(frozen=True, kw_only=True)
