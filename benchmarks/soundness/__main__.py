@@ -200,7 +200,7 @@ def _progress(case: Case, rows: list[dict[str, Any]]) -> str:
 
     >>> case = next(case for case in CASES if case.name == "binomial")
     >>> _progress(case, [{"case": "binomial"}] * 3)
-    '60 of 1,000 points'
+    '60 of 10,000 points'
     """
     done = case.chunk * sum(row["case"] == case.name for row in rows)
     return f"all {done:,} points" if done == case.points else f"{done:,} of {case.points:,} points"
