@@ -106,8 +106,8 @@ def refined(evaluate: Callable[[], flint.arb], bits: int = 64) -> flint.arb:
     accurate enough. Precisions below that of the caller's ``precision`` block are not used.
     """
     before = 0
-    for working in PRECISIONS:
-        with precision(max(working, flint.ctx.prec)):
+    for working in sorted({max(working, flint.ctx.prec) for working in PRECISIONS}):
+        with precision(working):
             value = evaluate()
         if value.is_exact() or (value.is_finite() and value.rel_accuracy_bits() >= bits):
             break

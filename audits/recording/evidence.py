@@ -118,8 +118,8 @@ class Evidence:
         unconfirmed: True if the bets refuted the claim, but the time budget was spent before the checks that the
             outputs are independent. The verdict is then "inconclusive", and ``event`` is kept.
         shown: an illustration of a violation by fresh outputs on the two inputs.
-        shortened: if the time was too short for all checks that the outputs are independent, the assumption that
-            remains; otherwise an empty text.
+        shortened: if some checks that the outputs are independent were not made, such as for lack of time, the
+            assumption that remains; otherwise an empty text.
     """
 
     claim: str

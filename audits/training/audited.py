@@ -16,6 +16,7 @@ from dpproof.accountant.noise.dp_sgd import DPSGDParameters, account
 from dpproof.accountant.numbers.written import rounded
 from dpproof.audits.engine.betting.curves import Tabulated, tabulated
 from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.audits.recording.words import Shown
 from dpproof.audits.training.watching import Array, Model, Records, Step, Train, trained
 
 
@@ -59,7 +60,7 @@ class AuditedTraining:
         observed: what the attack observed of each training.
         claim: the training that the accountant accounts for.
         claimed: the certified upper bound on epsilon of the claim at `delta`.
-        lower: a lower bound on epsilon at `delta`. It assumes nothing about the training.
+        lower: a lower bound on epsilon at `delta`. It only assumes that each training has new randomness.
         given_family: a lower bound if the training has the guarantee of the claim with some other noise multiplier.
         violated: whether the claim is refuted.
         delta: the delta at which epsilon is stated.
@@ -68,6 +69,7 @@ class AuditedTraining:
         counts: what was counted, by name.
         pair: the neighbouring datasets.
         seed: the source of all randomness.
+        note: sentences on what makes the result weaker, or a violation doubtful; empty if nothing is known.
     """
 
     attack: Attack
@@ -83,6 +85,7 @@ class AuditedTraining:
     counts: dict[str, int]
     pair: str
     seed: int
+    note: str = ""
 
     def evidence(self, name: str, replay: Mapping[str, Any]) -> Evidence:
         """Return the result under the name of a claim, with what a replay needs, as the audits of mechanisms do."""
@@ -110,13 +113,19 @@ class AuditedTraining:
             replay=replay,
             pairs=({"description": self.pair, **checked},),
             not_covered=() if self.violated else (COVERED[self.attack][1],),
-            weakness="" if self.violated else _UNMEASURED,
+            weakness="" if self.violated else ". ".join([_UNMEASURED, *filter(None, [self.note[:-1]])]),
+            shown=Shown(self.trainings, looks_like=self.note) if self.violated and self.note else None,
+            shortened=_INDEPENDENT,
         )
 
     @property
     def _planned(self) -> str:
-        rate, noise, steps = self.claim.sampling_rate, self.claim.noise_multiplier, self.claim.steps
-        return f"sampling rate {rate:g}, noise multiplier {noise:g}, steps {steps}"
+        claim = self.claim
+        several = f", records of a user {claim.records}" if claim.records > 1 else ""
+        return (
+            f"sampling rate {claim.sampling_rate:g}, noise multiplier {claim.noise_multiplier:g}, steps {claim.steps}"
+            f"{several}"
+        )
 
     def __str__(self) -> str:
         sure, told = f"confidence {100 * (1 - self.alpha):g} %", COVERED[self.attack]
@@ -125,11 +134,12 @@ class AuditedTraining:
             "VIOLATION: the training is less private than its claim"
             if self.violated
             else "the claim is not refuted",
+            *filter(None, [self.note]),
             f"claimed: epsilon at delta {self.delta:g} is at most {rounded(self.claimed, up=True, digits=4)}"
             f" (certified: {self._planned})",
-            f"measured: epsilon is at least {rounded(self.lower, up=False, digits=4)} ({sure}, no assumption)",
+            f"measured: epsilon is at least {rounded(self.lower, up=False, digits=4)} ({sure}, {_IF})",
             *(
-                [f"measured: epsilon is at least {known} ({sure}, if only the noise differs)"]
+                [f"measured: epsilon is at least {known} ({sure}, {_IF}, and only the noise differs)"]
                 if known
                 else []
             ),
@@ -141,7 +151,9 @@ class AuditedTraining:
         return "\n".join(lines)
 
 
-_UNMEASURED = "The claim is not refuted. The power of this audit is not measured, so nothing more is known."
+_UNMEASURED = "the power of this audit is not measured, so nothing more is known"
+_IF = "if each training has new randomness"
+_INDEPENDENT = "the randomness of each training is new, or comes from the seed that the training is given"
 
 
 @dataclass(frozen=True)
@@ -174,9 +186,10 @@ class Job:
         """A description of what the attack observes of each training."""
         if not self.stepwise:
             return "the weights after the training"
-        seen, steps = min(self.changes), self.claim.steps
-        if seen >= steps:
+        fewest, most, steps = min(self.changes), max(self.changes), self.claim.steps
+        if fewest == most == steps:
             return "the weights after every step"
+        seen = f"{fewest}" if fewest == most else f"{fewest} to {most}"
         return f"the weights after each change that was seen (changes: {seen}, claimed steps: {steps})"
 
     def run(self, records: Records, rng: np.random.Generator, see: Step) -> Array:

@@ -47,8 +47,9 @@ class JaxModel:
                 f"model ({type(params).__name__}) must be a torch module or a pytree of floating-point arrays."
             )
         self._params, self._loss = jax.tree.map(np.array, params), loss
-        row, self._tree = ravel_pytree(self._params)
-        self.weights: Array = np.array(row)
+        row, self._unravelled = ravel_pytree(self._params)
+        self._kind = row.dtype
+        self.weights: Array = np.array(row, dtype=jax.numpy.promote_types(self._kind, np.float32))
 
     def at(self, weights: Array) -> JaxModel:
         """Return this model at other weights."""
@@ -108,6 +109,10 @@ class JaxModel:
         import jax
 
         return jax.jit(jax.grad(self._mean))
+
+    def _tree(self, row: Any) -> Any:
+        """Return a row of numbers, which have at least 32 bits each, as parameters of the given types."""
+        return self._unravelled(row.astype(self._kind))
 
     def _mean(self, row: Any, inputs: Any, targets: Any) -> Any:
         return self._loss(self._tree(row), inputs, targets)

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.bracket import Bracket, bracket
-from dpproof.audits.engine.sampling.callables import generator
+from dpproof.audits.engine.sampling.callables import MechanismError, generator
 from dpproof.audits.training.audited import Attack, AuditedTraining, Job, claim_of, unseen
 from dpproof.audits.training.watching import Array, Model, Records
 
@@ -29,6 +30,7 @@ from dpproof.audits.training.watching import Array, Model, Records
 def black_box(job: Job, trainings: int) -> AuditedTraining:
     """Audit from crafted weights: the first half of the records is used without privacy to make them."""
     _check_claim(job)
+    _check_classes(job.records)
     half = len(job.records) // 2
     begun = replace(
         job,
@@ -49,7 +51,7 @@ def black_box(job: Job, trainings: int) -> AuditedTraining:
     told = f"{len(known)} records, without or with one canary"
     found = _bracketed(begun, known, [*known, len(known)], measured, told, trainings)
     observed = "the canary's loss under the final model, from crafted weights"
-    return _answer(begun, Attack.BLACK_BOX, found, observed, told)
+    return _answer(begun, Attack.BLACK_BOX, *found, observed, told)
 
 
 def other_sizes(job: Job, trainings: int) -> AuditedTraining:
@@ -77,7 +79,7 @@ def other_sizes(job: Job, trainings: int) -> AuditedTraining:
     job = _claimed_on(job, job.records[: n - 1], job.records[:n])
     told = f"{n - 1} or {n} records"
     found = _bracketed(job, list(range(n - 1)), list(range(n)), measured, told, trainings)
-    return _answer(job, Attack.SIZES, found, f"the length of all changes of {job.observed}", told)
+    return _answer(job, Attack.SIZES, *found, f"the length of all changes, from {job.observed}", told)
 
 
 _TRIED, _LOOKS, _STREAM, _FITTED = 64, 3, 78, 50
@@ -106,17 +108,27 @@ def _claimed_on(job: Job, *pair: Records) -> Job:
 
 def _bracketed(
     job: Job, first: list[int], second: list[int], measured: Measure, told: str, trainings: int
-) -> Bracket:
-    """Return the bounds from many trainings, each of which is measured by one number."""
+) -> tuple[Bracket, bool]:
+    """Return the bounds from many trainings, each of which is measured by one number; and whether all are equal.
+
+    Raises:
+        MechanismError: a measured number is not finite.
+    """
 
     def draw(places: list[int], n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        return np.array([measured(places, rng) for _ in range(n)])
+        found = np.array([measured(places, rng) for _ in range(n)])
+        if not np.isfinite(found).all():
+            raise MechanismError(
+                f"train: The measured number is NaN or infinite in {np.count_nonzero(~np.isfinite(found))} of {n}"
+                " trainings. Audit a training that leads to finite losses and weights."
+            )
+        return found
 
     fitted = [draw(one, _FITTED, generator(job.seed, _STREAM, k)) for k, one in enumerate((first, second))]
     pair = Neighbours(first, second, Adjacency.ADD_REMOVE, told)
     without, within = ((float(one.mean()), float(one.std()) + 1e-9) for one in fitted)
     ratio = partial(_normal_ratio, without, within)
-    return bracket(
+    found = bracket(
         "dp-sgd",
         job.claim,
         Adjacency.ADD_REMOVE,
@@ -128,6 +140,7 @@ def _bracketed(
         samples=trainings,
         seed=job.seed,
     )
+    return found, all(np.ptp(one) == 0 for one in fitted)
 
 
 def _normal_ratio(
@@ -138,8 +151,13 @@ def _normal_ratio(
     return ((seen - mean) / scale) ** 2 / 2 - ((seen - other) / wide) ** 2 / 2 + math.log(scale / wide)
 
 
-def _answer(job: Job, attack: Attack, found: Bracket, observed: str, told: str) -> AuditedTraining:
+def _answer(
+    job: Job, attack: Attack, found: Bracket, same: bool, observed: str, told: str
+) -> AuditedTraining:
     refuted = found.violated or (found.given_family or 0.0) > found.claimed
+    notes = [_SAME] if same else []
+    if not refuted and not _can_refute(job, found.samples):
+        notes.append(f"No result of {found.samples} trainings refutes this claim. Use more trainings.")
     return AuditedTraining(
         attack=attack,
         observed=observed,
@@ -154,7 +172,27 @@ def _answer(job: Job, attack: Attack, found: Bracket, observed: str, told: str) 
         counts=dict(zip(("events where likelier", "events where rarer"), found.counts, strict=True)),
         pair=told,
         seed=job.seed,
+        note=" ".join(notes),
     )
+
+
+_SAME = (
+    "All trainings on the same records gave the same result. So the training has no noise, or its noise does not come"
+    " from the seed."
+)
+
+
+def _can_refute(job: Job, trainings: int) -> bool:
+    """Return whether some counts of events in so many trainings may refute the claim.
+
+    Let n be the number of trainings on each dataset, and (t, d) a point of the claim. The claim allows an event of
+    probability 1 on one dataset and (1 - d) exp(-t) on the other one. So it allows n events on the one and none on the
+    other one with probability (1 - (1 - d) exp(-t))^n. No counts refute the claim if this exceeds alpha / 2 for all t.
+    Each t is rounded to both sides in favour of true.
+    """
+    curve, nodes = job.guarantee(), np.linspace(0.0, _FARTHEST, 601).tolist()
+    largest = max((1 - curve.delta(high).lower) * math.exp(-low) for low, high in pairwise(nodes))
+    return trainings // 2 * math.log1p(-min(largest, 1 - 1e-15)) <= math.log(job.alpha / 2)
 
 
 def made_canaries(model: Model, records: Records, count: int, seed: int) -> Records:
@@ -163,10 +201,7 @@ def made_canaries(model: Model, records: Records, count: int, seed: int) -> Reco
     Raises:
         ValueError: the targets are not one class for each record.
     """
-    if records.targets.ndim != 1 or np.issubdtype(records.targets.dtype, np.inexact):
-        raise ValueError(
-            "canaries: Give canaries of your own, because the targets of the records are not classes."
-        )
+    _check_classes(records)
     columns = records.inputs.reshape(len(records), -1)
     stream = np.random.RandomState(seed % 2**32)  # the numbers of torch's generator with this seed
     drawn = stream.randint(2**32, size=(count, columns.shape[1]), dtype=np.uint32) % len(records)
@@ -175,6 +210,15 @@ def made_canaries(model: Model, records: Records, count: int, seed: int) -> Reco
     tried = [Records(inputs, np.repeat(classes[k : k + 1], count)) for k in range(len(classes))]
     worst = np.argmax([model.losses(model.weights, one) for one in tried], axis=0)
     return Records(inputs, classes[worst])
+
+
+def _check_classes(records: Records) -> None:
+    """Raise ValueError unless the targets are one class for each record."""
+    if records.targets.ndim != 1 or np.issubdtype(records.targets.dtype, np.inexact):
+        raise ValueError(
+            "canaries: dpproof makes none, because the targets of the records are not one class for each record. Use"
+            " the attack one run with canaries of your own."
+        )
 
 
 def crafted(model: Model, records: Records, steps: int = 300, rate: float = 0.01) -> Array:

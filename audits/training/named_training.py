@@ -64,7 +64,7 @@ class NamedTraining:
         named = load(self.training, "training")
         try:
             inspect.signature(named).bind(**asked)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise ValueError(f"training ({self.training!r}) {_RULE} ({error})") from error
         found = named(**asked)
         if not isinstance(found, AuditedTraining):

@@ -19,21 +19,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.interop.jax_privacy import dp_sgd_of
+from dpproof.accountant.interop.jax_privacy import UnsupportedConfigurationError, dp_sgd_of
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.audits.engine.bracket import FEWEST
+from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.training.audited import Attack, AuditedTraining, Job, claim_of
 from dpproof.audits.training.canaries import record_canaries
 from dpproof.audits.training.guesses import Guesses, guess_counts
 from dpproof.audits.training.jax_model import JaxModel
 from dpproof.audits.training.many_trainings import black_box, made_canaries, other_sizes
-from dpproof.audits.training.one_run_audit import OneRun, audit_one_run, refuted_scale
+from dpproof.audits.training.one_run_audit import (
+    OneRun,
+    audit_one_run,
+    one_run_refutes,
+    one_run_tail,
+    refuted_scale,
+)
 from dpproof.audits.training.torch_model import TorchModel
 from dpproof.audits.training.watching import Alignment, Model, Records, Train
 
@@ -84,15 +92,18 @@ def audit_training(
         delta, alpha, seed: as in `AuditedTraining`.
 
     Raises:
-        MechanismError: the function does not train the model that it is given.
+        MechanismError: the function does not train the model that it is given, or the loss raises.
         ModuleNotFoundError: the library of the model is not installed.
         ValueError: an argument is outside its range, or there is no claim.
     """
     how, data, start = Attack(attack), Records.of(records), model_of(model, loss)
     _check_numbers(how, data, canaries, trainings, delta, alpha, seed)
-    stated = claim is not None
-    if stated and not isinstance(claim, DPSGDParameters):
-        claim = dp_sgd_of(claim)
+    if not callable(train):
+        raise ValueError(f"train ({train!r:.80}) must be a function train(model, dataset, seed).")
+    if how is not Attack.SIZES:
+        _check_loss(start, data)
+    stated, seed = claim is not None, int(seed)
+    claim = claim if claim is None or isinstance(claim, DPSGDParameters) else _read(claim)
     job = partial(
         Job,
         train,
@@ -124,7 +135,7 @@ def _check_numbers(
 ) -> None:
     """Raise ValueError if a number is outside its range, before the first training."""
     for name, value in (("alpha", alpha), ("delta", delta)):
-        if not 0 < value < 1:
+        if not isinstance(value, Real) or not 0 < value < 1:
             raise ValueError(f"{name} ({value!r}) must be above 0 and below 1.")
     if how is Attack.ONE_RUN:
         made = isinstance(canaries, int | np.integer)
@@ -136,6 +147,35 @@ def _check_numbers(
             raise ValueError(
                 f"{name} ({value!r}) must be a whole number, at least {smallest}, for the attack {how.value}."
             )
+
+
+def _check_loss(start: Model, data: Records) -> None:
+    """Raise ValueError unless the loss of one record is one number.
+
+    Raises:
+        MechanismError: the loss raises.
+    """
+    try:
+        found = start.losses(start.weights, data[:1])
+    except Exception as failure:
+        raise MechanismError(f"loss raised {type(failure).__name__} ({failure}) on one record") from failure
+    if found.shape != (1,):
+        raise ValueError(
+            f"loss returned an array of shape {found.shape[1:]} for one record. It must return one number, the mean"
+            " loss of the records."
+        )
+
+
+def _read(claim: Any) -> DPSGDParameters:
+    """Return the parameters that a configuration of jax_privacy describes."""
+    try:
+        return dp_sgd_of(claim)
+    except UnsupportedConfigurationError as wrong:
+        why = f" {wrong}" if hasattr(claim, "dp_event") else ""
+        raise ValueError(
+            f"claim ({type(claim).__name__}) must be DPSGDParameters(...), or an execution plan of jax_privacy that"
+            f" describes DP-SGD under add-remove.{why}"
+        ) from wrong
 
 
 def model_of(model: Any, loss: Callable[..., Any] | None) -> Model:
@@ -157,7 +197,13 @@ def _one_run(job: Job, canaries: Records, family: bool) -> AuditedTraining:
     found = audit_one_run(job.table(), release, OneRun(drawn), plan)
     counts = dict(found.counts or {})
     best = Guesses(len(canaries), counts["right"] + counts["wrong"], counts["right"])
-    level = job.alpha / len(guess_counts(len(canaries)))
+    numbers = guess_counts(len(canaries))
+    level = job.alpha / len(numbers)
+    able = found.verdict.violated or any(
+        one_run_tail(one, found.claimed_epsilon, job.delta) <= level
+        or one_run_refutes(one, job.table(), level)
+        for one in (Guesses(len(canaries), number, number) for number in numbers)
+    )
     factor = refuted_scale(job.table, best, level, _SCALES) if family else None
     return AuditedTraining(
         attack=Attack.ONE_RUN,
@@ -173,4 +219,7 @@ def _one_run(job: Job, canaries: Records, family: bool) -> AuditedTraining:
         counts=counts,
         pair=f"{len(canaries)} canaries, each there or not, besides {known} other records",
         seed=job.seed,
+        note=""
+        if able
+        else f"No result with {len(canaries)} canaries refutes this claim. Use more canaries.",
     )

@@ -50,7 +50,17 @@ class Records:
         return Records(self.inputs[places], self.targets[places])
 
     def and_(self, others: Records) -> Records:
-        """Return these records and the others."""
+        """Return these records and the others.
+
+        Raises:
+            ValueError: the records have different shapes.
+        """
+        shapes = [[one.shape[1:] for one in records.both] for records in (self, others)]
+        if shapes[0] != shapes[1]:
+            raise ValueError(
+                f"canaries: One input and one target have the shapes {shapes[1]}. They must have the shapes of the"
+                f" records, {shapes[0]}."
+            )
         return Records(*(np.concatenate(pair) for pair in zip(self.both, others.both, strict=True)))
 
     @property
@@ -65,7 +75,7 @@ class Records:
             return cls(*map(np.asarray, given))
         try:
             inputs, targets = zip(*(given[place] for place in range(len(given))), strict=True)
-        except (TypeError, ValueError) as wrong:
+        except (TypeError, ValueError, LookupError) as wrong:
             raise ValueError(
                 f"records ({type(given).__name__}) must be a pair of arrays (inputs, targets), or a dataset of such"
                 " pairs, with at least one record."
@@ -129,7 +139,7 @@ def trained(model: Model, train: Train, records: Records, seed: int, see: Step) 
     """Run the training, call ``see`` after each step and after a last unobserved change, and return the last weights.
 
     Raises:
-        MechanismError: the training raises, or does not change the weights.
+        MechanismError: the training raises, does not change the weights, or leads to weights that are not finite.
     """
     look = Changes(model.weights, see)
     try:
@@ -141,6 +151,11 @@ def trained(model: Model, train: Train, records: Records, seed: int, see: Step) 
     look(found)
     if not look.count:
         raise MechanismError(f"train: The weights of the model did not change. {model.duty}")
+    if not np.isfinite(found).all():
+        raise MechanismError(
+            f"train: {np.count_nonzero(~np.isfinite(found))} of {found.size} trained weights are NaN or infinite. Audit"
+            " a training that does not diverge, for example with a smaller learning rate."
+        )
     return found
 
 

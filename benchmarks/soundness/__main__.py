@@ -161,7 +161,8 @@ A search by hand found a third kind, which no case of the campaign meets, becaus
 _HOW_TO_READ = """\
 Each point is a set of parameters, drawn at random from the box of its case. The boxes are listed below. A case of
 kind `closed form` is compared with a formula in ball arithmetic, and one of kind `reference` with another method at
-higher precision. `consistency` compares answers with each other. A region is a part of a box, or a method.
+higher precision. `consistency` compares answers with each other. A region is a part of a box, or a method. In the region
+`epsilon infinite` the answer is that no finite epsilon holds, so a too small upper bound cannot occur there.
 
 A violation is an upper bound below the reference, or a lower bound above it. A refusal, or an infinite upper bound
 with a finite lower bound, counts as no answer. The width of an answer is (upper - lower)/upper. `width, 95%` is a
@@ -199,7 +200,7 @@ def _progress(case: Case, rows: list[dict[str, Any]]) -> str:
 
     >>> case = next(case for case in CASES if case.name == "binomial")
     >>> _progress(case, [{"case": "binomial"}] * 3)
-    '60 of 1,000 points'
+    '60 of 10,000 points'
     """
     done = case.chunk * sum(row["case"] == case.name for row in rows)
     return f"all {done:,} points" if done == case.points else f"{done:,} of {case.points:,} points"

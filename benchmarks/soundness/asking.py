@@ -34,7 +34,10 @@ def composed(pair: DominatingPair, count: int) -> PrivacyLoss:
 
 
 def against(guarantee: Profile, delta: float, profile: Truth, detail: str, region: str = "all") -> Outcome:
-    """Ask for epsilon; the reference at both ends must lie on the right sides of delta."""
+    """Ask for epsilon; the reference at both ends must lie on the right sides of delta.
+
+    If the answer is that no finite epsilon holds, the reference at a large epsilon must be above delta.
+    """
     try:
         found = guarantee.epsilon(delta)
     except (ArithmeticError, MemoryError) as refused:
@@ -42,7 +45,7 @@ def against(guarantee: Profile, delta: float, profile: Truth, detail: str, regio
     if math.isinf(found.upper) and math.isfinite(found.lower):
         return Outcome("no answer", math.inf, region, detail)
     if math.isinf(found.upper):
-        wrong = _sign(profile, _FAR, delta) <= 0
+        wrong, region = _sign(profile, _FAR, delta) <= 0, "epsilon infinite"
     else:
         wrong = _sign(profile, found.upper, delta) > 0
         wrong = wrong or (found.lower > 0 and _sign(profile, found.lower, delta) < 0)

@@ -203,7 +203,7 @@ NOTION_CASES: tuple[Case, ...] = (
     _case("Gaussian DP", "closed form", 100_000, 500, gaussian_dp, MU),
     _case("tree", "closed form", 100_000, 200, tree, TREE),
     _case("optimal composition", "reference", 1_000, 100, optimal, OPTIMAL),
-    _case("shuffled bits", "reference", 1_000, 20, shuffled, SHUFFLED),
+    _case("shuffled bits", "reference", 10_000, 20, shuffled, SHUFFLED),
     _case("clones", "reference", 1_000, 10, clones, CLONES),
     _case("Renyi curve", "reference", 1_000, 50, renyi, CURVE),
     _case("sparse vector", "consistency", 1_000, 20, sparse_vector, SPARSE),

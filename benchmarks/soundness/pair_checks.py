@@ -133,7 +133,7 @@ def _closed(name: str, check: Any, box: Box, points: int, chunk: int, width: flo
 
 
 PAIR_CASES: tuple[Case, ...] = (
-    Case("binomial", "reference", 1_000, 20, binomial, f"{dict(BINOMIAL.ends)}, width {_WIDE:g}"),
+    Case("binomial", "reference", 10_000, 20, binomial, f"{dict(BINOMIAL.ends)}, width {_WIDE:g}"),
     _closed("bounded range, one", bounded_range, RANGE, 100_000, 200),
     _closed("sampled Laplace, one", sampled_laplace, SAMPLED_LAPLACE, 100_000, 200, _WIDE),
     _closed("replaced Gaussian, one", replaced_gaussian, REPLACED, 100_000, 100, _WIDE),

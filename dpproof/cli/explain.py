@@ -174,7 +174,7 @@ def explain(identity: str) -> None:
 
     ID is a statement, mechanism, notion, relation, verdict or error.
     """
-    console = Console()
+    console = Console(emoji=False)
     if (known := coverage.identity_of(identity)) in statement_ids():
         _statement(known, console)
     elif identity in CATALOGUE:

@@ -34,7 +34,7 @@ def answer(body: Json, as_json: bool, render: Callable[[Console], None]) -> None
     if as_json:
         click.echo(json_text(body))
     else:
-        render(Console())
+        render(Console(emoji=False))
 
 
 def coloured(word: Verdict | Finding | Outcome) -> str:
@@ -189,7 +189,7 @@ class CorpusRows:
     """
 
     def __init__(self, names: Sequence[str], quiet: bool) -> None:
-        self._console = Console(quiet=quiet, soft_wrap=True, highlight=False)
+        self._console = Console(quiet=quiet, soft_wrap=True, highlight=False, emoji=False)
         self._width, self._begun = max(map(len, names)), False
 
     def _line(self, name: str, expected: str, found: str, samples: str, seconds: str, reason: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.numbers.enclosures import arb_of
+from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.numbers.inversion import (
     PRECISIONS,
     bracket,
@@ -123,6 +123,14 @@ def test_a_precision_that_adds_nothing_is_the_last_one():
     assert enclosed().contains(refined(enclosed))
     assert len(asked) < len(PRECISIONS)
     assert refined(lambda: (1 + flint.arb(2) ** -800) - 1).rel_accuracy_bits() >= 64
+
+
+@pytest.mark.parametrize("caller", [53, 128, 256, 1024])
+def test_a_precision_of_the_caller_is_not_tried_twice(caller):
+    """At 256 bits the difference has 34 correct bits. The next precision must be tried."""
+    with precision(caller):
+        found = refined(lambda: (1 + flint.arb(2).sqrt() * flint.arb(2) ** -220) - 1)
+    assert found.rel_accuracy_bits() >= 64
 
 
 def test_an_end_between_two_enclosures_is_stepped_out():

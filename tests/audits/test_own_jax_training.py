@@ -6,12 +6,15 @@ The training is a loop of logistic regression that is written here. Seeds are fi
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters
 from dpproof.audits.engine.sampling.callables import MechanismError
+from dpproof.audits.training import many_trainings
+from dpproof.audits.training.audited import Job
 from dpproof.audits.training.jax_model import JaxModel
 from dpproof.audits.training.own_training import audit_training
 from dpproof.audits.training.torch_model import TorchModel
@@ -117,12 +120,88 @@ def test_every_step_that_is_observed_is_seen_once():
         (MechanismError, "did not change. The function must return", lambda params, *_: params, {}),
         (MechanismError, "observed PyTreeDef", lambda *_: None, {}),
         (ValueError, "claim is missing. Give DPSGDParameters", training(), {"claim": None}),
-        (ValueError, "claim|configuration", training(), {"claim": "dp-sgd"}),
+        (ValueError, r"claim \(str\) must be DPSGDParameters", training(), {"claim": "dp-sgd"}),
+        (ValueError, r"train \(None\) must be a function", None, {}),
+        (ValueError, r"alpha \('0.05'\) must be", training(), {"alpha": "0.05"}),
+        (ValueError, r"shapes \[\(7,\), \(\)\]. They must", training(), {"canaries": data(5, 7)}),
+        (MechanismError, "303 of 303 trained weights are NaN", lambda params, *_: scaled(params, np.nan), {}),
     ],
 )
 def test_what_cannot_be_audited_is_refused(error, told, train, asked):
     with pytest.raises(error, match=told):
-        audited(train, canaries=20, **asked)
+        audited(train, **{"canaries": 20, **asked})
+
+
+def scaled(params, factor):
+    return {name: one * factor for name, one in params.items()}
+
+
+@pytest.mark.parametrize(
+    ("told", "targets", "wrong"),
+    [
+        (
+            "loss returned an array of shape .* must return one number",
+            data(20)[1],
+            lambda w, x, y: y + w["b"][0],
+        ),
+        (
+            "Use the attack one run with canaries of your own",
+            np.eye(3)[data(20)[1]],
+            lambda w, x, y: w["b"].sum(),
+        ),
+    ],
+)
+def test_a_loss_and_targets_are_checked_before_the_first_training(told, targets, wrong):
+    given = {"claim": CLAIM, "attack": "black box", "loss": wrong}
+    with pytest.raises(ValueError, match=told):
+        audit_training(lambda *_: 1 / 0, start(), (data(20)[0], targets), **given)
+
+
+@pytest.mark.parametrize("seen", [2, 0])
+def test_the_answer_says_how_often_the_weights_were_seen(seen):
+    def train(params, dataset, seed, observe):
+        for _ in range(seen):
+            params = scaled(params, 1.5)
+            observe(params)
+        return scaled(params, 1.5) if not seen else params
+
+    found = audited(train, canaries=20, family=False, claim=replace(CLAIM, steps=4), seed=np.int64(1))
+    assert f"(changes: {max(seen, 1)}, claimed steps: 4)" in str(found)
+
+
+@pytest.mark.parametrize(("canaries", "able"), [(2, False), (20, True)])
+def test_one_run_says_if_no_result_refutes_the_claim(canaries, able):
+    found = audited(lambda params, *_: scaled(params, 1.5), canaries=canaries, family=False)
+    assert ("No result with 2 canaries refutes this claim." in str(found)) != able
+    assert ("No result" in found.evidence("", {}).weakness) != able
+
+
+@pytest.mark.parametrize(("noise", "able"), [(0.15, False), (0.3, True)])
+def test_no_counts_of_events_refute_a_claim_that_allows_all_of_them(noise, able):
+    claim = replace(CLAIM, noise_multiplier=noise)
+    job = Job(None, None, None, claim, False, 1e-5, 0.05, 0, True)
+    assert many_trainings._can_refute(job, 2_000) == able
+
+
+@pytest.mark.slow
+def test_a_training_with_the_same_noise_each_time_is_named_as_a_likely_cause():
+    def same(params, dataset, _seed):
+        return {name: one + 1.0 + len(dataset[0]) for name, one in params.items()}
+
+    found = audited(same, 3, 10, attack="sizes")
+    assert found.violated
+    assert "its noise does not come from the seed" in str(found)
+    assert found.note in found.evidence("", {}).words
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16", "float64"])
+def test_parameters_of_several_types_are_one_row_of_at_least_32_bits(kind):
+    given = {"w": start(5)["w"].astype(jax.numpy.dtype(kind)), "b": np.zeros(3, kind)}
+    model, records = JaxModel(given, loss), Records.of(data(20, 5))
+    assert model.weights.dtype.itemsize >= 4
+    assert np.array_equal(model.at(model.weights).weights, model.weights)
+    weights = many_trainings.crafted(model, records)
+    assert model.losses(weights, records).mean() < 0.5 * model.losses(model.weights, records).mean()
 
 
 @pytest.mark.parametrize("given", [{"w": np.zeros(2, int)}, {}, [object()]])

@@ -72,7 +72,7 @@ def test_one_run_of_a_sound_training_stands_and_says_what_it_covers():
     assert found.given_family <= found.claimed
     for part in (
         "not refuted",
-        "no assumption",
+        "if each training has new randomness",
         "attack: one run; the weights after every step",
         "not covered",
     ):

@@ -12,6 +12,7 @@ from dpproof.answers import audit as auditing
 from dpproof.answers import corpus
 from dpproof.audits.time_budget import OutOfTimeError
 from dpproof.claim_file import claim_from, entry_of, read_claims
+from dpproof.cli import show
 from tests.rows import rows, tiered
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -601,6 +602,11 @@ def test_data_are_audited_on_extreme_neighbours_from_the_command_line_and_from_c
     assert "The claim of epsilon 1 is false: epsilon is at least" in table.read_text(encoding="utf-8")
     both = [*asked, "--neighbours", "own_of_a_user:data"]
     assert "not both" in refused(*both)
+
+
+def test_a_name_with_colons_is_printed_as_it_is(capsys):
+    show.answer({}, False, lambda console: console.print("mine:sound: inconclusive"))
+    assert capsys.readouterr().out == "mine:sound: inconclusive\n"
 
 
 TRAINING = """
