@@ -32,6 +32,7 @@ from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
 from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
 from dpproof.accountant.privacy_loss.by_inversion import epsilon_by_inversion
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.single import delta_by_masses
 
 SLOW = {"spherical Gaussians, one", "DP-SGD"}
@@ -180,6 +181,25 @@ def test_a_wrong_answer_is_seen() -> None:
     assert seen.status == "violation"
     assert judge(1.0, 2.0, 2.5, 3.0, "").status == "violation"
     assert judge(0.0, math.inf, 1.0, 1.0, "").status == "no answer"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("shrunk", "status"), [(0.0, "ok"), (1e-9, "violation")])
+def test_a_wrong_end_of_a_training_is_seen(
+    monkeypatch: pytest.MonkeyPatch, shrunk: float, status: str
+) -> None:
+    """The integral that DP-SGD is compared with shows an upper end that is too small by so much of its value."""
+
+    def smaller(loss: PrivacyLoss, delta: float) -> Bound:
+        found = asked(loss, delta)
+        upper = found.upper * (1 - shrunk)
+        return Bound(min(found.lower, upper), upper)
+
+    asked = PrivacyLoss.epsilon
+    monkeypatch.setattr(PrivacyLoss, "epsilon", smaller)
+    case = next(case for case in CASES if case.name == "DP-SGD")
+    outcome = case.outcome(np.random.default_rng(11))
+    assert (outcome.status, outcome.region) == (status, "all")
 
 
 def test_a_campaign_resumes_where_it_stopped(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:

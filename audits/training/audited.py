@@ -65,7 +65,7 @@ class AuditedTraining:
         violated: whether the claim is refuted.
         delta: the delta at which epsilon is stated.
         alpha: the probability that `violated` or `lower` is wrong is at most `alpha`; the same for `given_family`.
-        trainings: the number of trainings.
+        trainings: the number of trainings that are tested.
         counts: what was counted, by name.
         pair: the neighbouring datasets.
         seed: the source of all randomness.
@@ -192,6 +192,11 @@ class Job:
         seen = f"{fewest}" if fewest == most else f"{fewest} to {most}"
         return f"the weights after each change that was seen (changes: {seen}, claimed steps: {steps})"
 
+    @property
+    def warning(self) -> str:
+        """A warning if the weights changed more often than the claim has steps; otherwise an empty text."""
+        return _MORE if self.stepwise and max(self.changes) > self.claim.steps else ""
+
     def run(self, records: Records, rng: np.random.Generator, see: Step) -> Array:
         """Train once, show what is observed to ``see``, and return the last weights."""
         seed, changes = int(rng.integers(1 << 31)), 0
@@ -207,6 +212,12 @@ class Job:
         if not self.stepwise:
             see(self.start.weights, weights)
         return weights
+
+
+_MORE = (
+    "The weights were seen to change more often than the claim has steps. Either the training has more steps, or it"
+    " shows weights that it does not release. With stepwise=False only the last weights are observed."
+)
 
 
 def unseen(_before: Array, _after: Array) -> None:

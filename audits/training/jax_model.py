@@ -131,4 +131,8 @@ class JaxModel:
                 f"train: The function returned or observed {structure} with the shapes {shapes}. It must return and"
                 " observe parameters of the structure and the shapes that it is given."
             )
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            raise MechanismError(
+                "train: The function called observe inside of jax.jit. It must call it outside."
+            )
         return np.concatenate([np.asarray(leaf, dtype=self.weights.dtype).reshape(-1) for leaf in leaves])

@@ -155,7 +155,7 @@ def _answer(
     job: Job, attack: Attack, found: Bracket, same: bool, observed: str, told: str
 ) -> AuditedTraining:
     refuted = found.violated or (found.given_family or 0.0) > found.claimed
-    notes = [_SAME] if same else []
+    notes = [*filter(None, [job.warning]), *([_SAME] if same else [])]
     if not refuted and not _can_refute(job, found.samples):
         notes.append(f"No result of {found.samples} trainings refutes this claim. Use more trainings.")
     return AuditedTraining(

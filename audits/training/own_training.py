@@ -204,6 +204,9 @@ def _one_run(job: Job, canaries: Records, family: bool) -> AuditedTraining:
         or one_run_refutes(one, job.table(), level)
         for one in (Guesses(len(canaries), number, number) for number in numbers)
     )
+    hopeless = (
+        "" if able else f"No result with {len(canaries)} canaries refutes this claim. Use more canaries."
+    )
     factor = refuted_scale(job.table, best, level, _SCALES) if family else None
     return AuditedTraining(
         attack=Attack.ONE_RUN,
@@ -219,7 +222,5 @@ def _one_run(job: Job, canaries: Records, family: bool) -> AuditedTraining:
         counts=counts,
         pair=f"{len(canaries)} canaries, each there or not, besides {known} other records",
         seed=job.seed,
-        note=""
-        if able
-        else f"No result with {len(canaries)} canaries refutes this claim. Use more canaries.",
+        note=" ".join(filter(None, [job.warning, hopeless])),
     )

@@ -103,10 +103,10 @@ def _counts(faults: list[tuple[Case, Answer]]) -> str:
     either = sum(refuted(answer["audit"]) or answer in pairs for _, answer in faults)
     return (
         f"Of {len(faults)} faults, the audit found {len(faults) - len(missed)}, `compare_runs` found {len(pairs)}, and"
-        f" {either} were found by one of them. The audit did not find {len(missed)}:"
-        f" {sum(consistent(audit) for _, audit in missed)} times the answer is *consistent*,"
-        f" {sum(audit['verdict'] == 'inconclusive' for _, audit in missed)} times *inconclusive*, and"
-        f" {sum(audit['verdict'] == 'error' for _, audit in missed)} times an error. The answer is a *wrong* assurance"
+        f" {either} were found by one of them. The audit did not find {len(missed)}"
+        f" (*consistent*: {sum(consistent(audit) for _, audit in missed)},"
+        f" *inconclusive*: {sum(audit['verdict'] == 'inconclusive' for _, audit in missed)},"
+        f" error: {sum(audit['verdict'] == 'error' for _, audit in missed)}). The answer is a *wrong* assurance"
         f" for {sum(wrong(*pair) for pair in missed)} faults. {_ended(audit for _, audit in missed)}"
     )
 

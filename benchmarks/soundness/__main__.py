@@ -161,8 +161,8 @@ A search by hand found a third kind, which no case of the campaign meets, becaus
 _HOW_TO_READ = """\
 Each point is a set of parameters, drawn at random from the box of its case. The boxes are listed below. A case of
 kind `closed form` is compared with a formula in ball arithmetic, and one of kind `reference` with another method at
-higher precision. `consistency` compares answers with each other. A region is a part of a box, or a method. In the region
-`epsilon infinite` the answer is that no finite epsilon holds, so a too small upper bound cannot occur there.
+higher precision. `consistency` compares answers with each other. A region is a part of a box, or a method. In
+the region `epsilon infinite` the answer is that no finite epsilon holds, so a too small upper bound cannot occur there.
 
 A violation is an upper bound below the reference, or a lower bound above it. A refusal, or an infinite upper bound
 with a finite lower bound, counts as no answer. The width of an answer is (upper - lower)/upper. `width, 95%` is a

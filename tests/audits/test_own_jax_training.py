@@ -124,12 +124,22 @@ def test_every_step_that_is_observed_is_seen_once():
         (ValueError, r"train \(None\) must be a function", None, {}),
         (ValueError, r"alpha \('0.05'\) must be", training(), {"alpha": "0.05"}),
         (ValueError, r"shapes \[\(7,\), \(\)\]. They must", training(), {"canaries": data(5, 7)}),
+        (
+            MechanismError,
+            "called observe inside of jax.jit",
+            lambda *given, observe: jitted(observe)(*given),
+            {},
+        ),
         (MechanismError, "303 of 303 trained weights are NaN", lambda params, *_: scaled(params, np.nan), {}),
     ],
 )
 def test_what_cannot_be_audited_is_refused(error, told, train, asked):
     with pytest.raises(error, match=told):
         audited(train, **{"canaries": 20, **asked})
+
+
+def jitted(observe):
+    return jax.jit(lambda params, *_: (observe(params), params)[1])
 
 
 def scaled(params, factor):
@@ -157,7 +167,7 @@ def test_a_loss_and_targets_are_checked_before_the_first_training(told, targets,
         audit_training(lambda *_: 1 / 0, start(), (data(20)[0], targets), **given)
 
 
-@pytest.mark.parametrize("seen", [2, 0])
+@pytest.mark.parametrize("seen", [0, 2, 5])
 def test_the_answer_says_how_often_the_weights_were_seen(seen):
     def train(params, dataset, seed, observe):
         for _ in range(seen):
@@ -167,6 +177,7 @@ def test_the_answer_says_how_often_the_weights_were_seen(seen):
 
     found = audited(train, canaries=20, family=False, claim=replace(CLAIM, steps=4), seed=np.int64(1))
     assert f"(changes: {max(seen, 1)}, claimed steps: 4)" in str(found)
+    assert ("more often than the claim has steps" in found.note) == (seen > 4)
 
 
 @pytest.mark.parametrize(("canaries", "able"), [(2, False), (20, True)])
