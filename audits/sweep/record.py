@@ -133,7 +133,11 @@ def replayed(row: Mapping[str, Any]) -> str:
 
 
 def where(package: str, row: Mapping[str, Any]) -> str:
-    """Return a sentence on where two runs of a violation with the same noise differ; empty if nothing is seen."""
+    """Return a sentence on where two runs of a violation with the same noise differ; empty if nothing is seen.
+
+    It is empty, too, if the package gives a generator a seed. The seed may come from the noise of the caller, as in a
+    forest that draws a seed for each tree. The comparison does not follow the noise of such a generator.
+    """
     how = row["evidence"]["witness"]["replay"]
     if not package_named(package).compared or "arguments" not in how:
         return ""
@@ -146,7 +150,7 @@ def where(package: str, row: Mapping[str, Any]) -> str:
     found = compare_runs(
         given["sampler"], pair.first, pair.second, epsilon=row["epsilon"], delta=row["delta"]
     )
-    if not found.seen:
+    if not found.seen or any(one.kind == "seed" for one in found.seen):
         return ""
     place, _, line = found.seen[0].place.split(", called from")[0].rpartition(":")
     return f"{found.seen[0].text.removesuffix('.')} ({Path(place).name}, line {line})."

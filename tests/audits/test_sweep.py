@@ -245,6 +245,23 @@ def test_exact_epsilon_of_the_forest_of_diffprivlib_under_add_remove():
     assert [[i // (n / 2) for i in range(n)] for n in (4, 5)] == [[0, 0, 1, 1], [0, 0, 0, 1, 1]]
 
 
+def test_exact_epsilon_of_the_forest_of_diffprivlib_on_two_records_and_three():
+    """All labels of the leaves, left and right of the first tree and of the second; an empty one has a fair label."""
+
+    def chances(counts):
+        """The probabilities of the labels 0 and 1, by permute-and-flip with epsilon 1, or of a fair coin."""
+        wrong = math.exp(-1) / 2
+        return {(0, 0): (0.5, 0.5), (1, 0): (1 - wrong, wrong), (0, 1): (wrong, 1 - wrong)}[counts]
+
+    def law(*leaves):
+        return [math.prod(labels) for labels in itertools.product(*map(chances, leaves))]
+
+    before, after = law((1, 0), (0, 0), (0, 0), (0, 1)), law((1, 0), (0, 1), (0, 1), (0, 0))
+    epsilon = max(abs(math.log(one / other)) for one, other in zip(before, after, strict=True))
+    assert epsilon == pytest.approx(1 + math.log(2 * math.e - 1))
+    assert [[i // (n / 2) for i in range(n)] for n in (2, 3)] == [[0, 1], [0, 0, 1]]
+
+
 def test_tumult_core_computes_the_claims_of_its_table_itself():
     pytest.importorskip("tmlt.core")
     from tmlt.core.measurements.converters import RhoZCDPToApproxDP

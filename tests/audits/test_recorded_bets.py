@@ -1,0 +1,79 @@
+"""Recorded violations, which notice a change of the bets of an audit.
+
+A witness is worth nothing if later code bets in another way. So the bets of an edition (`dpproof.audits.plan.EDITION`)
+stay as they are. `python -m tests.audits.test_recorded_bets` records the violations for a new edition.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.plan import EDITION
+from dpproof.audits.recording.replaying import ReplayError, replay
+from dpproof.audits.targets.call import audit
+
+RECORDS = Path(__file__).with_name("recorded_bets.json")
+CHANGED = (
+    "The bets of an audit changed, so recorded violations no longer replay: {what}. Undo the change. If you want it,"
+    " raise EDITION in audits/plan.py, sweep the recorded packages again (dpproof audit sweep), and run"
+    " `python -m tests.audits.test_recorded_bets`."
+)
+
+
+def dictionary(values: list[float], n: int, rng: np.random.Generator) -> list[dict[str, float]]:
+    """Three noisy numbers, one of which has too little noise."""
+    noise = rng.laplace(0, [0.8, 2.0, 1.0], (n, 3)).tolist()
+    return [{"sum": sum(values) + a, "mean": sum(values) / 2 + b, "other": c} for a, b, c in noise]
+
+
+def vector(values: list[float], n: int, rng: np.random.Generator) -> Any:
+    """Two noisy sums with too little noise."""
+    return sum(values) + rng.normal(0, 2.2, (n, 2))
+
+
+CASES: Mapping[str, tuple[Callable[..., Any], float, float]] = {
+    "dictionary": (dictionary, 1.0, 0.0),
+    "vector": (vector, 0.5, 1e-3),
+}
+
+
+def recorded(case: str) -> Any:
+    function, epsilon, delta = CASES[case]
+    claim = ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
+    pair = Neighbours([0.0, 1.0], [0.0, 0.0], Adjacency.REPLACE, "1 or 0")
+    return audit(case, claim, function, pair, seed=0, delta=delta, budget=10_000, power=False).witness()
+
+
+def record() -> None:
+    RECORDS.write_text(json.dumps({case: recorded(case) for case in CASES}, indent=1) + "\n")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_recorded_violation_has_the_same_bets_as_long_as_the_edition_is_the_same(case):
+    witness = json.loads(RECORDS.read_text())[case]
+    assert witness["replay"]["edition"] == EDITION, CHANGED.format(what="they are of another edition")
+    try:
+        now = replay(witness).witness()
+    except ReplayError as error:
+        if error.found is None:
+            raise
+        now = error.found.witness()
+    for key in ("verdict", "samples", "score", "counts", "e_value"):
+        # processors round sums in different ways
+        same = now[key] == (pytest.approx(witness[key], rel=1e-9) if key == "e_value" else witness[key])
+        assert same, CHANGED.format(what=f"{key} is {now[key]}, and was {witness[key]}")
+
+
+if __name__ == "__main__":
+    from tests.audits.test_recorded_bets import record as record_imported
+
+    record_imported()
