@@ -28,6 +28,8 @@ _MOST_ERROR = 0.02
 """The sums of relative errors are of first order, so each error must be small."""
 _MOST_OUTPUTS = 4_000
 """How many outputs guide the choice of a cut, at most."""
+_UNSEEN = 38.0
+"""A normal variable exceeds this number with a probability below 1e-315."""
 _NORMAL = 1 / math.sqrt(2 * math.pi)
 
 
@@ -97,6 +99,14 @@ class SubsampledGaussianCharacteristic:
     def losses(self, y: Floats) -> Floats:
         """Return the privacy losses of outputs."""
         return loss_of(self.change, self.sample, y)[0]
+
+    def sketch(self) -> tuple[Floats, Floats]:
+        """Return the logarithms of the probabilities of outputs, with the weights of the cuts, and the losses.
+
+        Nothing certified may rest on them.
+        """
+        y, logs = self.outputs(_UNSEEN + self.records / self.noise_multiplier)
+        return sum((cut.log_kept(y)[0] for cut in self.cuts), logs), self.losses(y)
 
     def log_jump_mass(self, cut: SoftCut) -> float:
         """Return an upper bound on the logarithm of the probability of the jumps of ``cut``."""

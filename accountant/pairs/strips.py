@@ -57,17 +57,7 @@ class Tilting:
         Further down, the terms without the cuts' weights fall by at least ``REACH`` per unit of y (logarithmic).
         Where only jumps are kept, the rule begins near the cut.
         """
-        if not self.cuts:
-            high = high_end(self.sample, self.up, self.down)
-            return REACH, high, 0.1 - high * high / 2 + float(self.log_tilt(np.array([high]))[0])
-        edges = self.blocks.edges
-        below, beyond, least = _log_tails(self, edges)
-        far = (edges >= self.sample.most / self.sigma + REACH) & (beyond - least <= -_QUIET - 10)
-        last = int(np.argmax(far)) if far.any() else len(edges) - 1
-        if not any(cut.keeps_jumps for cut in self.cuts):
-            return REACH, float(edges[last]), float(beyond[last])
-        first = max(int(np.argmin(below - least <= -_QUIET - 10)) - 1, 0)
-        return -float(edges[first]), float(edges[last]), float(np.logaddexp(below[first], beyond[last]))
+        return _reach(self)
 
     @property
     def blocks(self) -> Blocks:
@@ -250,6 +240,22 @@ def _blocks(tilting: Tilting) -> Blocks:
     return Blocks(edges, masses, middle * (tilting.sample.most - middle))
 
 
+@lru_cache(maxsize=64)
+def _reach(tilting: Tilting) -> tuple[float, float, float]:
+    """Return ``Tilting.reach``."""
+    if not tilting.cuts:
+        high = high_end(tilting.sample, tilting.up, tilting.down)
+        return REACH, high, 0.1 - high * high / 2 + float(tilting.log_tilt(np.array([high]))[0])
+    edges = tilting.blocks.edges
+    below, beyond, least = _log_tails(tilting, edges)
+    far = (edges >= tilting.sample.most / tilting.sigma + REACH) & (beyond - least <= -_QUIET - 10)
+    last = int(np.argmax(far)) if far.any() else len(edges) - 1
+    if not any(cut.keeps_jumps for cut in tilting.cuts):
+        return REACH, float(edges[last]), float(beyond[last])
+    first = max(int(np.argmin(below - least <= -_QUIET - 10)) - 1, 0)
+    return -float(edges[first]), float(edges[last]), float(np.logaddexp(below[first], beyond[last]))
+
+
 def _log_masses(tilting: Tilting, edges: Floats, more: float = 0.0) -> tuple[Floats, Floats, float, float]:
     """Return upper and lower logarithms of the integrals between edges, and upper ones below and above all edges.
 
@@ -310,8 +316,13 @@ def _log_least_sum(exponents: Floats) -> float:
 
 
 def _log_sums(exponents: Floats) -> Floats:
-    """Return upper bounds on the logarithms of the cumulative sums of exponentials."""
-    top = np.maximum.accumulate(exponents)
-    shares = np.exp(np.minimum(exponents[None, :] - top[:, None], 0.0))
-    found = top + np.log(np.tril(shares).sum(axis=1))
-    return np.asarray(found + 1e-6)
+    """Return upper bounds on the logarithms of the cumulative sums of exponentials.
+
+    After each pass, an entry is the sum of twice as many terms. Each pass errs by at most 2^-50 (log 2 + the mean size
+    of the sums that it adds), and this mean is at most the size of the result plus the logarithm of their number.
+    """
+    found, terms = exponents, 1
+    while terms < len(exponents):
+        found = np.append(found[:terms], np.logaddexp(found[terms:], found[:-terms]))
+        terms *= 2
+    return np.asarray(found + 1e-6 + 1e-12 * np.abs(found))

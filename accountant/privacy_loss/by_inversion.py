@@ -24,9 +24,8 @@ from dpproof.accountant.privacy_loss.saddle import (
     Parts,
     contour,
     line_at,
-    saddle_for_delta,
-    saddle_for_epsilon,
 )
+from dpproof.accountant.privacy_loss.saddle_search import saddle_for_delta, saddle_for_epsilon
 
 Ends = tuple[float, float]
 Integral = Contour | Parted

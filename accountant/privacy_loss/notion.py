@@ -37,11 +37,8 @@ from dpproof.accountant.privacy_loss.by_inversion import Ends, delta_by_inversio
 from dpproof.accountant.privacy_loss.chernoff import Coarse, chernoff
 from dpproof.accountant.privacy_loss.grid import StepTooSmallError
 from dpproof.accountant.privacy_loss.planning import GridTooLargeError
-from dpproof.accountant.privacy_loss.saddle import (
-    Inapplicable,
-    Parts,
-    saddle_for_epsilon,
-)
+from dpproof.accountant.privacy_loss.saddle import Inapplicable, Parts
+from dpproof.accountant.privacy_loss.saddle_search import saddle_for_epsilon
 from dpproof.accountant.privacy_loss.sharing import Shared
 from dpproof.accountant.privacy_loss.single import (
     delta_in_closed_form,

@@ -14,7 +14,7 @@ docs/notes/rare_jumps.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -34,6 +34,7 @@ from dpproof.accountant.privacy_loss.saddle import (
     Contour,
     Inapplicable,
     Line,
+    Parts,
     contour,
     line_at,
     log_expm1,
@@ -41,6 +42,7 @@ from dpproof.accountant.privacy_loss.saddle import (
     period_of,
     short,
 )
+from dpproof.accountant.privacy_loss.saddle_search import refined, rough_line_at
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ def _without_far_jumps(
 def _on_one_line(part: Jumping, times: int, outlook: Outlook, c: float, epsilon: float) -> Parted:
     """Return one integral for all losses but the rarest jumps."""
     whole, rest = _without_far_jumps(part, times, outlook, c)
-    line = _refined(partial(line_at, [(whole, times)]), c, epsilon)
+    line = _near_saddle([(whole, times)], c, epsilon)
     log_delta = min(line.log_delta(epsilon), -1e-9)
     return Parted((epsilon, -line.c), (contour([(whole, times)], line, log_delta, epsilon=epsilon),), rest)
 
@@ -180,30 +182,16 @@ def _far_place(part: Jumping, goal: float) -> float:
 
 
 def _bulk_integral(bulk: Sequence[tuple[Jumping, int]], plan: Plan) -> Contour:
-    line = _refined(partial(line_at, bulk), plan.bulk, plan.epsilon)
+    line = _near_saddle(bulk, plan.bulk, plan.epsilon)
     return contour(bulk, line, plan.log_delta, _MOST_BULK_NODES, plan.epsilon)
 
 
+def _near_saddle(parts: Parts, c: float, epsilon: float) -> Line:
+    """Return a line near ``c`` and nearer to the saddle point at ``epsilon``, which estimates propose."""
+    return refined(partial(line_at, parts), refined(partial(rough_line_at, parts), c, epsilon).c, epsilon)
+
+
 _MOST_BULK_NODES, _MOST_JUMP_NODES = MOST_NODES // 2, MOST_NODES // 4
-
-
-def _refined(line_at_c: Callable[[float], Line], c: float, epsilon: float) -> Line:
-    """Return a line near c at which Chernoff's bound at an epsilon is smaller than at c, if one is found."""
-    line, share = line_at_c(c), 1.0
-    for _ in range(8):
-        moved = share * (epsilon - line.saddle_epsilon()) / (line.variance + line.c**-2)
-        place = min(max(line.c + moved, line.c / 1.5), line.c * 1.5)
-        if (place - line.c) ** 2 * line.variance < 1:
-            break
-        try:
-            other = line_at_c(place)
-        except Inapplicable:
-            other = line
-        if chernoff((other,), epsilon) < chernoff((line,), epsilon):
-            line = other
-        else:
-            share /= 4
-    return line
 
 
 @dataclass(frozen=True)
@@ -330,7 +318,7 @@ def _jump_integral(steps: _Steps, plan: Plan) -> Contour:
     Raises:
         Inapplicable: if it needs more points than allowed.
     """
-    line = _refined(steps.line, plan.jumps, plan.epsilon)
+    line = refined(steps.line, plan.jumps, plan.epsilon)
     others = tuple(steps.line(line.c * factor) for factor in _FACTORS)
     step = short(2 * math.pi / period_of(line, others, plan.log_delta, plan.epsilon, steps.log_mass))
     share = plan.log_delta - (line.log_mgf - line.c * plan.epsilon) - QUIET

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.numbers.inversion import LEAST_DELTA, last_where
+from dpproof.accountant.numbers.inversion import LEAST_DELTA
 from dpproof.accountant.pairs.base import Characteristic, Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS, decay
 
@@ -90,73 +90,6 @@ def line_at(parts: Parts, c: float) -> Line:
     mean = math.fsum(tilt.mean * count for tilt, count in tilts)
     variance = math.fsum(tilt.variance * count for tilt, count in tilts)
     return Line(c, log_mgf, 1.01 * (error + 2.0**-52 * size), mean, variance, tilts)
-
-
-def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
-    """Return the ``Line`` whose c is near the saddle point for the epsilon with this ``log_delta`` < 0."""
-
-    def gap(line: Line) -> float:
-        """Return log((1 - log_delta)/(1 - x)), where x is the log of the delta that ``line`` gives."""
-        found = min(line.log_delta(line.saddle_epsilon()), 0.0)
-        return math.log((1 - log_delta) / (1 - found))
-
-    return _saddle(parts, gap)
-
-
-def saddle_for_epsilon(parts: Parts, epsilon: float) -> Line:
-    """Return the ``Line`` whose c is near the saddle point of the integral for delta at ``epsilon``."""
-    return _saddle(parts, lambda line: math.asinh((epsilon - line.saddle_epsilon()) * line.c / 8))
-
-
-_START, _SMALLEST, _LARGEST = 1.0, 1e-9, 1e18
-_MANY = 32
-"""If there are more parts than this, the search first uses an eighth of them to find its start."""
-_CLOSE = 0.08
-"""The tolerance of the search, roughly relative to log delta."""
-
-
-def _saddle(parts: Parts, gap: Callable[[Line], float]) -> Line:
-    """Return the line where ``gap``, decreasing in c, is about 0.
-
-    The search uses the Gaussian model, and the Illinois method once there is a bracket. ``sign_change`` is
-    not used: some places have no value, and each value comes with a line that the answer needs.
-    """
-    c = _saddle(parts[::8], lambda line: gap(line.repeated(8))).c if len(parts) > _MANY else _START
-    low, high = (_SMALLEST, 0.0), (_LARGEST, 0.0)
-    for _ in range(80):
-        try:
-            line = line_at(parts, c)
-            value = gap(line)
-        except (Inapplicable, OverflowError):
-            high, c = (c, 0.0), max(c / 4, math.sqrt(low[0] * c))
-            continue
-        if abs(value) < _CLOSE or high[0] / low[0] < 1 + 1e-6:
-            return line
-        if value > 0:
-            low, high = (c, value), (high[0], high[1] / 2)
-        else:
-            low, high = (low[0], low[1] / 2), (c, value)
-        c = _between(low, high) or _solve(_modelled(gap, line), max(low[0], c / 16), min(high[0], 2 * c))
-    raise Inapplicable("no saddle point was found")
-
-
-def _between(low: tuple[float, float], high: tuple[float, float]) -> float | None:
-    """Return the zero of the chord in log c; None until both ends have a value."""
-    if low[1] == 0 or high[1] == 0:
-        return None
-    share = low[1] / (low[1] - high[1])
-    return low[0] * math.exp(math.log(high[0] / low[0]) * min(max(share, 0.02), 0.98))
-
-
-def _modelled(gap: Callable[[Line], float], line: Line) -> Callable[[float], float]:
-    return lambda c: gap(line.model(c))
-
-
-def _solve(gap: Callable[[float], float], low: float, high: float) -> float:
-    """Return where ``gap`` changes its sign, in log c; the nearer end if it does not."""
-    ends = math.log(low), math.log(high)
-    near = (ends[1] - ends[0]) * 2.0**-29.9
-    return math.exp(sum(last_where(lambda place: gap(math.exp(place)) > 0, *ends, apart=near)) / 2)
 
 
 QUIET = 30.0

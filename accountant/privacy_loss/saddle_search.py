@@ -1,0 +1,170 @@
+"""Search for the line of an inversion integral: the real c near the saddle point.
+
+Every line gives valid bounds, so the search need not be certified. Where outputs and losses are listed, it first uses
+sums over them in plain doubles. Then one certified evaluation at the c that was found is usually enough.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from dpproof.accountant.numbers.arithmetic import lru_cache
+from dpproof.accountant.numbers.inversion import last_where
+from dpproof.accountant.pairs.base import Characteristic, Floats
+from dpproof.accountant.privacy_loss.saddle import Inapplicable, Line, Parts, chernoff_factor, line_at
+
+
+@runtime_checkable
+class Sketched(Characteristic, Protocol):
+    """A moment-generating function that is also, up to small unproved errors, a sum over listed outputs."""
+
+    def __hash__(self) -> int: ...
+
+    def sketch(self) -> tuple[Floats, Floats]:
+        """Return the logarithms of the probabilities of the outputs, and their losses."""
+        ...
+
+
+@lru_cache(32)
+def _sketch(part: Sketched) -> tuple[Floats, Floats, Floats]:
+    """Return the logarithms of probabilities, the probabilities, and the losses."""
+    logs, losses = part.sketch()
+    return logs, np.exp(logs), losses
+
+
+def _moments(part: Sketched, c: float) -> tuple[float, float, float]:
+    """Return estimates of log M(c), and of the mean and the variance of the loss tilted at c."""
+    logs, masses, losses = _sketch(part)
+    moved = c * losses
+    exponents = logs + moved
+    top = float(exponents.max())
+    weights = np.exp(exponents - top)
+    total = float(weights.sum())
+    mean = float(weights @ losses) / total
+    variance = float(weights @ (losses - mean) ** 2) / total
+    log_mgf = top + math.log(total)
+    if abs(log_mgf) < 1:  # then the difference from 0 counts, because steps are repeated
+        grown = np.where(
+            moved > 1, np.exp(np.minimum(exponents, 1.0)) - masses, masses * np.expm1(np.minimum(moved, 1.0))
+        )
+        log_mgf = math.log1p(float(grown.sum()) + (float(masses.sum()) - 1))
+    return log_mgf, mean, variance
+
+
+def rough_line_at(parts: Parts, c: float) -> Line:
+    """Return an estimate of ``line_at``, whose error is not known and counts as infinite.
+
+    Raises:
+        Inapplicable: if the outputs of a part are not listed.
+    """
+    found = [_moments(part, c) for part, _ in parts if isinstance(part, Sketched)]
+    if len(found) < len(parts):
+        raise Inapplicable("the outputs are not listed")
+    log_mgf, mean, variance = (
+        math.fsum(row[i] * times for row, (_, times) in zip(found, parts, strict=True)) for i in range(3)
+    )
+    return Line(c, log_mgf, math.inf, mean, variance, ())
+
+
+def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
+    """Return the ``Line`` whose c is near the saddle point for the epsilon with this ``log_delta`` < 0."""
+
+    def gap(line: Line) -> float:
+        """Return log((1 - log_delta)/(1 - x)), where x is the log of the delta that ``line`` gives."""
+        found = min(line.log_delta(line.saddle_epsilon()), 0.0)
+        return math.log((1 - log_delta) / (1 - found))
+
+    return _saddle(parts, gap)
+
+
+def saddle_for_epsilon(parts: Parts, epsilon: float) -> Line:
+    """Return the ``Line`` whose c is near the saddle point of the integral for delta at ``epsilon``."""
+    return _saddle(parts, lambda line: math.asinh((epsilon - line.saddle_epsilon()) * line.c / 8))
+
+
+_START, _SMALLEST, _LARGEST = 1.0, 1e-9, 1e18
+_MANY = 32
+"""If there are more parts than this, the search first uses an eighth of them to find its start."""
+_CLOSE, _CLOSER = 0.08, 0.01
+"""The tolerances of the search, roughly relative to log delta: of lines, and of estimates."""
+
+
+def _saddle(parts: Parts, gap: Callable[[Line], float]) -> Line:
+    """Return the line where ``gap``, decreasing in c, is about 0."""
+    start = _START
+    if all(isinstance(part, Sketched) for part, _ in parts):
+        start = _search(lambda c: rough_line_at(parts, c), gap, _START, _CLOSER).c
+    elif len(parts) > _MANY:
+        start = _saddle(parts[::8], lambda line: gap(line.repeated(8))).c
+    return _search(lambda c: line_at(parts, c), gap, start, _CLOSE)
+
+
+def _search(line_of: Callable[[float], Line], gap: Callable[[Line], float], c: float, close: float) -> Line:
+    """Return the line where ``gap``, decreasing in c, is about 0. The search begins at ``c``.
+
+    It uses the Gaussian model, and the Illinois method once there is a bracket. ``sign_change`` is not used: some
+    places have no value, and each value comes with a line that the answer needs.
+    """
+    low, high = (_SMALLEST, 0.0), (_LARGEST, 0.0)
+    for _ in range(80):
+        try:
+            line = line_of(c)
+            value = gap(line)
+        except (Inapplicable, OverflowError):
+            high, c = (c, 0.0), max(c / 4, math.sqrt(low[0] * c))
+            continue
+        if abs(value) < close or high[0] / low[0] < 1 + 1e-6:
+            return line
+        if value > 0:
+            low, high = (c, value), (high[0], high[1] / 2)
+        else:
+            low, high = (low[0], low[1] / 2), (c, value)
+        c = _between(low, high) or _solve(_modelled(gap, line), max(low[0], c / 16), min(high[0], 2 * c))
+    raise Inapplicable("no saddle point was found")
+
+
+def _between(low: tuple[float, float], high: tuple[float, float]) -> float | None:
+    """Return the zero of the chord in log c; None until both ends have a value."""
+    if low[1] == 0 or high[1] == 0:
+        return None
+    share = low[1] / (low[1] - high[1])
+    return low[0] * math.exp(math.log(high[0] / low[0]) * min(max(share, 0.02), 0.98))
+
+
+def _modelled(gap: Callable[[Line], float], line: Line) -> Callable[[float], float]:
+    return lambda c: gap(line.model(c))
+
+
+def _solve(gap: Callable[[float], float], low: float, high: float) -> float:
+    """Return where ``gap`` changes its sign, in log c; the nearer end if it does not."""
+    ends = math.log(low), math.log(high)
+    near = (ends[1] - ends[0]) * 2.0**-29.9
+    return math.exp(sum(last_where(lambda place: gap(math.exp(place)) > 0, *ends, apart=near)) / 2)
+
+
+def refined(line_of: Callable[[float], Line], c: float, epsilon: float) -> Line:
+    """Return a line near c at which Chernoff's bound at an epsilon is smaller than at c, if one is found."""
+    line, share = line_of(c), 1.0
+    for _ in range(8):
+        moved = share * (epsilon - line.saddle_epsilon()) / (line.variance + line.c**-2)
+        place = min(max(line.c + moved, line.c / 1.5), line.c * 1.5)
+        if (place - line.c) ** 2 * line.variance < 1:
+            break
+        try:
+            other = line_of(place)
+        except Inapplicable:
+            other = line
+        if _log_chernoff(other, epsilon) < _log_chernoff(line, epsilon):
+            line = other
+        else:
+            share /= 4
+    return line
+
+
+def _log_chernoff(line: Line, epsilon: float) -> float:
+    """Return Chernoff's bound on log delta, without the error of the line."""
+    return line.log_mgf + chernoff_factor(line.c) - line.c * epsilon
