@@ -55,6 +55,9 @@ def _moments(part: Sketched, c: float) -> tuple[float, float, float]:
     return log_mgf, mean, variance
 
 
+MOST_TRIES = 80
+
+
 def rough_line_at(parts: Parts, c: float) -> Line:
     """Return an estimate of ``line_at``, whose error is not known and counts as infinite.
 
@@ -70,20 +73,28 @@ def rough_line_at(parts: Parts, c: float) -> Line:
     return Line(c, log_mgf, math.inf, mean, variance, ())
 
 
-def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
-    """Return the ``Line`` whose c is near the saddle point for the epsilon with this ``log_delta`` < 0."""
+def saddle_for_delta(parts: Parts, log_delta: float, tries: int = MOST_TRIES) -> Line:
+    """Return the ``Line`` whose c is near the saddle point for the epsilon with this ``log_delta`` < 0.
+
+    Raises:
+        Inapplicable: if that many tries do not find it.
+    """
 
     def gap(line: Line) -> float:
         """Return log((1 - log_delta)/(1 - x)), where x is the log of the delta that ``line`` gives."""
         found = min(line.log_delta(line.saddle_epsilon()), 0.0)
         return math.log((1 - log_delta) / (1 - found))
 
-    return _saddle(parts, gap)
+    return _saddle(parts, gap, tries)
 
 
-def saddle_for_epsilon(parts: Parts, epsilon: float) -> Line:
-    """Return the ``Line`` whose c is near the saddle point of the integral for delta at ``epsilon``."""
-    return _saddle(parts, lambda line: math.asinh((epsilon - line.saddle_epsilon()) * line.c / 8))
+def saddle_for_epsilon(parts: Parts, epsilon: float, tries: int = MOST_TRIES) -> Line:
+    """Return the ``Line`` whose c is near the saddle point of the integral for delta at ``epsilon``.
+
+    Raises:
+        Inapplicable: if that many tries do not find it.
+    """
+    return _saddle(parts, lambda line: math.asinh((epsilon - line.saddle_epsilon()) * line.c / 8), tries)
 
 
 _START, _SMALLEST, _LARGEST = 1.0, 1e-9, 1e18
@@ -93,24 +104,30 @@ _CLOSE, _CLOSER = 0.08, 0.01
 """The tolerances of the search, roughly relative to log delta: of lines, and of estimates."""
 
 
-def _saddle(parts: Parts, gap: Callable[[Line], float]) -> Line:
+def _saddle(parts: Parts, gap: Callable[[Line], float], tries: int) -> Line:
     """Return the line where ``gap``, decreasing in c, is about 0."""
     start = _START
     if all(isinstance(part, Sketched) for part, _ in parts):
         start = _search(lambda c: rough_line_at(parts, c), gap, _START, _CLOSER).c
     elif len(parts) > _MANY:
-        start = _saddle(parts[::8], lambda line: gap(line.repeated(8))).c
-    return _search(lambda c: line_at(parts, c), gap, start, _CLOSE)
+        start = _saddle(parts[::8], lambda line: gap(line.repeated(8)), tries).c
+    return _search(lambda c: line_at(parts, c), gap, start, _CLOSE, tries)
 
 
-def _search(line_of: Callable[[float], Line], gap: Callable[[Line], float], c: float, close: float) -> Line:
+def _search(
+    line_of: Callable[[float], Line],
+    gap: Callable[[Line], float],
+    c: float,
+    close: float,
+    tries: int = MOST_TRIES,
+) -> Line:
     """Return the line where ``gap``, decreasing in c, is about 0. The search begins at ``c``.
 
     It uses the Gaussian model, and the Illinois method once there is a bracket. ``sign_change`` is not used: some
     places have no value, and each value comes with a line that the answer needs.
     """
     low, high = (_SMALLEST, 0.0), (_LARGEST, 0.0)
-    for _ in range(80):
+    for _ in range(tries):
         try:
             line = line_of(c)
             value = gap(line)
