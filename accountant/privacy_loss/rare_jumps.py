@@ -29,12 +29,14 @@ from dpproof.accountant.pairs.sampled_loss import SoftCut
 from dpproof.accountant.privacy_loss.chernoff import chernoff
 from dpproof.accountant.privacy_loss.jump_outlook import Jumping, Outlook, Plan
 from dpproof.accountant.privacy_loss.saddle import (
+    FURTHER,
     MOST_NODES,
     QUIET,
     Contour,
     Inapplicable,
     Line,
     Parts,
+    beyond,
     contour,
     line_at,
     log_expm1,
@@ -73,8 +75,7 @@ class Parted:
         return math.fsum(lows) * (1 - 1e-15), max(high, LEAST_DELTA)
 
 
-_FAR_WIDTH = 0.125
-_FACTORS = (1.1, 1.4, 2.5)
+_FAR_WIDTH, _FURTHER = 0.125, 1.1 * FURTHER
 
 
 def parted(part: Jumping, times: int, *, log_delta: float, epsilon: float | None = None) -> Parted:
@@ -135,12 +136,12 @@ def _without_far_jumps(
 ) -> tuple[Jumping, float]:
     """Return the bulk without jumps beyond the last output of the outlook, and a bound on their probability.
 
-    The cut is so steep that it outweighs these jumps on lines up to 2.5 c. If the c of a bulk and its cut are given,
-    both cuts outweigh the jumps on lines up to 2.5 times that c.
+    The cut is so steep that it outweighs these jumps on all lines that the integral at ``c`` needs. If the c of a bulk
+    and its cut are given, both cuts outweigh the jumps on the lines that the integral at that c needs.
     """
-    width = outlook.far_width(_FACTORS[-1] * c, _FAR_WIDTH)
+    width = outlook.far_width(_FURTHER * c, _FAR_WIDTH)
     if near is not None:
-        width = outlook.far_width(_FACTORS[-1] * near[0], width, near[1])
+        width = outlook.far_width(_FURTHER * near[0], width, near[1])
     whole, rest = part, 0.0
     for far in part.far_cuts(float(outlook.y[-1]), width):
         whole, rest = whole.bulk(far), rest + math.exp(part.log_jump_mass(far) + math.log(times) + 1e-9)
@@ -319,8 +320,8 @@ def _jump_integral(steps: _Steps, plan: Plan) -> Contour:
         Inapplicable: if it needs more points than allowed.
     """
     line = refined(steps.line, plan.jumps, plan.epsilon)
-    others = tuple(steps.line(line.c * factor) for factor in _FACTORS)
-    step = short(2 * math.pi / period_of(line, others, plan.log_delta, plan.epsilon, steps.log_mass))
+    other = beyond(steps.line, line)
+    step = short(2 * math.pi / period_of(line, other, plan.log_delta, plan.epsilon, steps.log_mass))
     share = plan.log_delta - (line.log_mgf - line.c * plan.epsilon) - QUIET
     times = np.geomspace(step, step * _MOST_JUMP_NODES, 60)
     enough = steps.log_beyond(line.c, times) - np.log(times) <= share
@@ -329,4 +330,4 @@ def _jump_integral(steps: _Steps, plan: Plan) -> Contour:
     count = math.ceil(float(times[int(np.argmax(enough))]) / step) + 2
     last = math.exp(float(steps.log_beyond(line.c, np.array([step * count]))[0]))
     omitted = 1.01 * last / (math.pi * step * (count - 1))
-    return Contour(line, step, *steps.values(line.c, step, count), omitted, others, steps.log_mass)
+    return Contour(line, step, *steps.values(line.c, step, count), omitted, other, steps.log_mass)

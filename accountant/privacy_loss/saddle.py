@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.numbers.inversion import LEAST_DELTA
+from dpproof.accountant.numbers.inversion import LEAST_DELTA, first_whole
 from dpproof.accountant.pairs.base import Characteristic, Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS, decay
 
@@ -95,7 +95,7 @@ def line_at(parts: Parts, c: float) -> Line:
 QUIET = 30.0
 """Aliasing and truncation are made smaller than exp(-30) = 1e-13 of delta."""
 MOST_NODES = 1 << 17
-_FACTORS = (1.4, 2.5)
+FURTHER = 1.5
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,8 @@ class Contour:
     """Bounds on the absolute errors of the characteristic function at these points."""
     cut: float
     """A bound on the sum of the omitted terms of the trapezoidal sum, as a fraction of M(c) exp(-c epsilon)."""
-    others: tuple[Line, ...]
-    """``Line`` objects at larger c. They give Chernoff bounds on the aliasing error of the trapezoidal sum."""
+    other: Line
+    """The ``Line`` at a larger c. It gives a Chernoff bound on the aliasing error of the trapezoidal sum."""
     log_mass: float = 0.0
     """An upper bound on the logarithm of the measure's total mass."""
 
@@ -160,16 +160,10 @@ class Contour:
         They are exp(c k R) delta(epsilon + k R) for k != 0, R = 2 pi/step. For k < 0 delta is at most the mass. For
         k > 0 it is at most M(c') exp(-c' (epsilon + k R)) for every c' > c.
         """
-        period, own = 2 * math.pi / self.step, self.line
+        period, own, other = 2 * math.pi / self.step, self.line, self.other
         below = self.log_mass - _log_expm1(own.c * period) - own.log_mgf + own.c * epsilon + own.log_mgf_error
-        above = min(
-            (
-                other.log_mgf - own.log_mgf - (other.c - own.c) * epsilon
-                + other.log_mgf_error + own.log_mgf_error - _log_expm1((other.c - own.c) * period)
-                for other in self.others
-            ),
-            default=math.inf,
-        )  # fmt: skip
+        above = other.log_mgf - own.log_mgf - (other.c - own.c) * epsilon
+        above += other.log_mgf_error + own.log_mgf_error - _log_expm1((other.c - own.c) * period)
         slack = 1e-9 * (1 + abs(below) + abs(above) + abs(own.log_mgf) + own.c * abs(epsilon))
         return _exp(below + slack) + _exp(above + slack)
 
@@ -184,11 +178,9 @@ def contour(
     Raises:
         Inapplicable: if the integral needs more than ``most`` points.
     """
-    others = others_of(parts, line)
-    if not others:
-        raise Inapplicable("the moment-generating function cannot be computed beyond the saddle point")
+    other = beyond(lambda c: line_at(parts, c), line)
     here = line.saddle_epsilon() if epsilon is None else epsilon
-    step = short(2 * math.pi / period_of(line, others, log_delta, here))
+    step = short(2 * math.pi / period_of(line, other, log_delta, here))
     scale = line.log_mgf - line.c * here
     ends = [(_end(line, log_delta - scale - QUIET, _log_decay), _log_decay)]
     if ends[0][0] > _MANY_NODES * step:
@@ -202,30 +194,25 @@ def contour(
     log_phi, error = values_of(parts, line.c, step, count)
     last = float(bound(line, np.array([step * count]))[0])
     cut = 1.01 * math.exp(last) / (math.pi * step * (count - 1))
-    return Contour(line, step, log_phi, error, cut, others)
+    return Contour(line, step, log_phi, error, cut, other)
 
 
-def others_of(parts: Parts, line: Line, factors: Sequence[float] = _FACTORS) -> tuple[Line, ...]:
-    """Return lines at larger c, within the range where the moment-generating function is known."""
-    found: list[Line] = []
-    for factor in factors:
-        try:
-            found.append(line_at(parts, line.c * factor))
-        except Inapplicable:
-            break
-    return tuple(found)
+def beyond(line_of: Callable[[float], Line], line: Line) -> Line:
+    """Return a line at a larger c, at most ``FURTHER`` times that of ``line``, for a bound on aliases.
+
+    If the tilted loss is Gaussian, this c gives the best bound up to there.
+
+    Raises:
+        Inapplicable: if the moment-generating function is not known there.
+    """
+    moved = min(math.sqrt(2 * QUIET / max(line.variance, 1e-300)), (FURTHER - 1) * line.c)
+    return line_of(line.c + moved)
 
 
-def period_of(
-    line: Line, others: tuple[Line, ...], log_delta: float, epsilon: float, log_mass: float = 0.0
-) -> float:
+def period_of(line: Line, other: Line, log_delta: float, epsilon: float, log_mass: float = 0.0) -> float:
     """Estimate a distance R between aliases at which they are below exp(-QUIET) delta."""
-    share = log_delta - (line.log_mgf - line.c * epsilon)
-    above = min(
-        (QUIET - share + max(other.log_mgf - line.log_mgf - (other.c - line.c) * epsilon, 0))
-        / (other.c - line.c)
-        for other in others
-    )
+    share, moved = log_delta - (line.log_mgf - line.c * epsilon), other.c - line.c
+    above = (QUIET - share + max(other.log_mgf - line.log_mgf - moved * epsilon, 0)) / moved
     return max((QUIET + log_mass - log_delta) / line.c, above)
 
 
@@ -239,8 +226,11 @@ def _end(line: Line, log_share: float, bound: Callable[[Line, Floats], Floats], 
     The result is infinite if there is none.
     """
     times = np.geomspace(1 / math.sqrt(line.variance), 1e6 / math.sqrt(line.variance), places)
-    enough = bound(line, times) - np.log(times) <= log_share
-    return float(times[int(np.argmax(enough))]) if enough.any() else math.inf
+
+    def enough(place: int) -> bool:
+        return float((bound(line, times[place : place + 1]) - np.log(times[place]))[0]) <= log_share
+
+    return float(times[first_whole(enough, -1, places - 1)]) if enough(places - 1) else math.inf
 
 
 def _log_decay(line: Line, times: Floats) -> Floats:
