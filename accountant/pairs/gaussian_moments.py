@@ -26,7 +26,7 @@ _MOST_NODES = 400_000
 _MOST_ENTRIES = 4_000_000
 _MOST_ERROR = 0.02
 """The sums of relative errors are of first order, so each error must be small."""
-_MOST_OUTPUTS = 4_000
+_MOST_OUTPUTS = 2_000
 """How many outputs guide the choice of a cut, at most."""
 _UNSEEN = 38.0
 """A normal variable exceeds this number with a probability below 1e-315."""
@@ -87,11 +87,11 @@ class SubsampledGaussianCharacteristic:
         return (cut, replace(cut, reflected=True)) if self.change.in_q else (cut,)
 
     def outputs(self, high: float) -> tuple[Floats, Floats]:
-        """Return at most 4,001 outputs y up to ``high``, evenly spaced, and logarithms of their probabilities under P.
+        """Return at most 2,001 outputs y up to ``high``, evenly spaced, and logarithms of their probabilities under P.
 
         Their sums have the trapezoidal rule's error. Nothing certified may rest on them.
         """
-        step = min(0.02, self.noise_multiplier / 8)
+        step = min(0.05, self.noise_multiplier / 4)
         y = np.linspace(-REACH, high, min(math.ceil((high + REACH) / step), _MOST_OUTPUTS) + 1)
         density = self.sample.log_ratio(y)[0] if self.change.in_p else 0.0
         return y, math.log(_NORMAL * (y[1] - y[0])) - y * y / 2 + density

@@ -11,7 +11,7 @@ sections 2 to 4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.pairs.base import Floats
@@ -71,7 +71,7 @@ class Tilting:
         integral of |f| on the lines Im y = +-a, divided by exp(2 pi a/step) - 1 (Trefethen and Weideman 2014,
         Theorem 5.1).
         """
-        a = np.minimum(_half_widths(), self._widest)
+        a = np.minimum(_half_widths(), self.widest)
         if not self.cuts:
             turn = a / self.sigma
             turn, both = turn * self.sample.most, 2 if self.up and self.down else 1
@@ -80,12 +80,11 @@ class Tilting:
             low, high, _ = self.reach()
             if (low + high) / step <= _FEW:
                 return step, alias
-        some = a[::6]
-        grown = self.blocks.log_growth(some, self, frequency)
+        strips = _strips(self)
+        grown = strips.log_growth(frequency)
         if self.cuts:  # for the probabilities of jumps, which belong to the density without a tilt
-            plain = replace(self, up=1.0, down=0.0)
-            grown = np.maximum(grown, plain.blocks.log_growth(some, plain, 0.0))
-        found = _best(some, some * some / 2 + grown)
+            grown = np.maximum(grown, _plain_growth(self.sample, self.cuts, self.widest))
+        found = _best(strips.a, strips.a * strips.a / 2 + grown)
         return found if self.cuts else max((step, alias), found)
 
     def log_beyond(self, times: Floats) -> Floats:
@@ -94,11 +93,10 @@ class Tilting:
         f is the integrand with the weights of the cuts. The path of integration moves to Im y = a, where the size of
         e^(i t L) is exp(-t times the angle), which falls in t. The best of several a is taken.
         """
-        a = np.minimum(_half_widths()[::4], self._widest)
-        return self.blocks.log_shifted(a, self, times)
+        return _strips(self).log_shifted(times)
 
     @property
-    def _widest(self) -> float:
+    def widest(self) -> float:
         """The largest half-width. The angle a/sigma times the number of records is below pi.
 
         It is below pi/2 if ``down`` is above 0, and for several records.
@@ -136,20 +134,14 @@ class Blocks:
     log_masses: Floats
     spread: Floats
 
-    def log_growth(self, a: Floats, tilting: Tilting, frequency: float) -> Floats:
-        """Return logarithms of bounds on integrals along Im y = a, over exp(a^2/2) times the integral on the real line.
+    def strips(self, tilting: Tilting, widest: float) -> Strips:
+        """Return bounds on the lines Im y = a, for several a up to ``widest``.
 
         If ``down`` is above 0, the angles a/sigma must be at most pi/2.
         """
+        a = np.minimum(_half_widths()[::5], widest)
         turn = (a / tilting.sigma)[:, None]
-        return _log_sum(self._log_moved(a, tilting) + frequency * self._angles(tilting, turn)[0])
-
-    def log_shifted(self, a: Floats, tilting: Tilting, times: Floats) -> Floats:
-        """Return the smallest of the bounds for several a, for each time; see ``Tilting.log_beyond``."""
-        fixed = self._log_moved(a, tilting) + (a * a)[:, None] / 2
-        turn = (a / tilting.sigma)[:, None]
-        angles = self._angles(tilting, turn)[1]
-        return np.array([_log_sum(fixed - t * angles).min() for t in times])
+        return Strips(a, self._log_moved(a, tilting), *self._angles(tilting, turn))
 
     def _angles(self, tilting: Tilting, turn: Floats) -> tuple[Floats, Floats]:
         """Return the largest and the smallest angle of e^(i t L) over t in each block."""
@@ -190,6 +182,40 @@ class Blocks:
             kept, dropped = self._weights(cut)
             found += np.minimum(half, np.logaddexp(0.0, half + dropped) - kept) + 1e-9
         return found
+
+
+@dataclass(frozen=True)
+class Strips:
+    """Bounds on the integrand in blocks (columns), on several lines Im y = a (rows)."""
+
+    a: Floats
+    log_masses: Floats
+    """Upper bounds on the logarithms of the masses at t = 0, without the factor exp(a^2/2)."""
+    largest: Floats
+    """Upper bounds on the angle of e^(i t L) over t. ``smallest`` are lower ones."""
+    smallest: Floats
+
+    def log_growth(self, frequency: float) -> Floats:
+        """Return logarithms of bounds on integrals along Im y = a, over exp(a^2/2) times the integral on the real line."""
+        return _log_sum(self.log_masses + frequency * self.largest)
+
+    def log_shifted(self, times: Floats) -> Floats:
+        """Return the smallest of the bounds for several a, for each time; see ``Tilting.log_beyond``."""
+        fixed = self.log_masses + (self.a * self.a)[:, None] / 2
+        return np.array([_log_sum(fixed - t * self.smallest).min() for t in times])
+
+
+@lru_cache(maxsize=64)
+def _strips(tilting: Tilting) -> Strips:
+    """Return bounds on the lines Im y = a for the half-widths that are tried."""
+    return tilting.blocks.strips(tilting, tilting.widest)
+
+
+@lru_cache(maxsize=64)
+def _plain_growth(sample: Sample, cuts: tuple[SoftCut, ...], widest: float) -> Floats:
+    """Return ``Strips.log_growth`` at t = 0 of the density that is not tilted, for half-widths up to ``widest``."""
+    plain = Tilting(sample, 1.0, 0.0, cuts)
+    return plain.blocks.strips(plain, widest).log_growth(0.0)
 
 
 def _log_sum(exponents: Floats) -> Floats:

@@ -75,7 +75,7 @@ class Parted:
         return math.fsum(lows) * (1 - 1e-15), max(high, LEAST_DELTA)
 
 
-_FAR_WIDTH, _FURTHER = 0.125, 1.1 * FURTHER
+_FAR_WIDTH, _FURTHER, _FARTHEST = 0.125, 1.1 * FURTHER, 1e6
 
 
 def parted(part: Jumping, times: int, *, log_delta: float, epsilon: float | None = None) -> Parted:
@@ -179,7 +179,10 @@ def _far_place(part: Jumping, goal: float) -> float:
     def frequent(place: float) -> bool:
         return part.log_jump_mass(SoftCut(place, _FAR_WIDTH)) > goal
 
-    return math.ceil(last_where(frequent, 0.0, 1e6, close=1e-3)[1] * 64) / 64
+    high = 64.0
+    while frequent(high) and high < _FARTHEST:
+        high *= 2
+    return math.ceil(last_where(frequent, 0.0, high, close=1e-3)[1] * 64) / 64
 
 
 def _bulk_integral(bulk: Sequence[tuple[Jumping, int]], plan: Plan) -> Contour:

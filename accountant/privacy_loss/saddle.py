@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.numbers.inversion import LEAST_DELTA, first_whole
+from dpproof.accountant.numbers.inversion import LEAST_DELTA
 from dpproof.accountant.pairs.base import Characteristic, Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS, decay
 
@@ -226,11 +226,8 @@ def _end(line: Line, log_share: float, bound: Callable[[Line, Floats], Floats], 
     The result is infinite if there is none.
     """
     times = np.geomspace(1 / math.sqrt(line.variance), 1e6 / math.sqrt(line.variance), places)
-
-    def enough(place: int) -> bool:
-        return float((bound(line, times[place : place + 1]) - np.log(times[place]))[0]) <= log_share
-
-    return float(times[first_whole(enough, -1, places - 1)]) if enough(places - 1) else math.inf
+    enough = bound(line, times) - np.log(times) <= log_share
+    return float(times[int(np.argmax(enough))]) if enough.any() else math.inf
 
 
 def _log_decay(line: Line, times: Floats) -> Floats:

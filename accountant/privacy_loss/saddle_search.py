@@ -108,7 +108,9 @@ def _saddle(parts: Parts, gap: Callable[[Line], float], tries: int) -> Line:
     """Return the line where ``gap``, decreasing in c, is about 0."""
     start = _START
     if all(isinstance(part, Sketched) for part, _ in parts):
-        start = _search(lambda c: rough_line_at(parts, c), gap, _START, _CLOSER).c
+        deviation = math.sqrt(rough_line_at(parts, _SMALLEST).variance)
+        start = min(max(1 / max(deviation, 1e-300), _SMALLEST), _LARGEST)
+        start = _search(lambda c: rough_line_at(parts, c), gap, start, _CLOSER).c
     elif len(parts) > _MANY:
         start = _saddle(parts[::8], lambda line: gap(line.repeated(8)), tries).c
     return _search(lambda c: line_at(parts, c), gap, start, _CLOSE, tries)
