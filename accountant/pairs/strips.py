@@ -196,7 +196,7 @@ class Strips:
     smallest: Floats
 
     def log_growth(self, frequency: float) -> Floats:
-        """Return logarithms of bounds on integrals along Im y = a, over exp(a^2/2) times the integral on the real line."""
+        """Return logarithms of bounds on integrals along Im y = a, over exp(a^2/2) times the one on the real line."""
         return _log_sum(self.log_masses + frequency * self.largest)
 
     def log_shifted(self, times: Floats) -> Floats:

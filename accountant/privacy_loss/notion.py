@@ -242,8 +242,8 @@ def _epsilon(way: _Way, delta: Fraction, known: float, shares: bool) -> Ends:
     most = way.largest if way.infinite[1] <= delta else (0.0, math.inf)
     if delta == 0:
         return most
-    if most[1] == 0:
-        return 0.0, 0.0
+    if most[1] <= known:
+        return 0.0, most[1]
     if (gaussian := _as_one_gaussian(parts)) is not None:
         found = gaussian.epsilon(delta)
         return found.lower, found.upper

@@ -14,8 +14,8 @@ docs/notes/rare_jumps.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from numpy.typing import NDArray
@@ -29,22 +29,21 @@ from dpproof.accountant.pairs.sampled_loss import SoftCut
 from dpproof.accountant.privacy_loss.chernoff import chernoff
 from dpproof.accountant.privacy_loss.jump_outlook import Jumping, Outlook, Plan
 from dpproof.accountant.privacy_loss.saddle import (
-    FURTHER,
     MOST_NODES,
     QUIET,
     Contour,
     Inapplicable,
     Line,
-    Parts,
     beyond,
     contour,
     line_at,
     log_expm1,
     log_of_one_plus,
     period_of,
+    rough_line_at,
     short,
 )
-from dpproof.accountant.privacy_loss.saddle_search import refined, rough_line_at
+from dpproof.accountant.privacy_loss.saddle_search import log_chernoff, near_saddle
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,8 @@ class Parted:
         return math.fsum(lows) * (1 - 1e-15), max(high, LEAST_DELTA)
 
 
-_FAR_WIDTH, _FURTHER, _FARTHEST = 0.125, 1.1 * FURTHER, 1e6
+_FACTORS = (1.05, 1.1, 1.2, 1.35, 1.5)
+_FAR_WIDTH, _FURTHER, _FARTHEST = 0.125, 1.1 * _FACTORS[-1], 1e6
 
 
 def parted(part: Jumping, times: int, *, log_delta: float, epsilon: float | None = None) -> Parted:
@@ -151,9 +151,11 @@ def _without_far_jumps(
 def _on_one_line(part: Jumping, times: int, outlook: Outlook, c: float, epsilon: float) -> Parted:
     """Return one integral for all losses but the rarest jumps."""
     whole, rest = _without_far_jumps(part, times, outlook, c)
-    line = _near_saddle([(whole, times)], c, epsilon)
+    one = [(whole, times)]
+    line = near_saddle(partial(line_at, one), partial(rough_line_at, one), c, epsilon)
     log_delta = min(line.log_delta(epsilon), -1e-9)
-    return Parted((epsilon, -line.c), (contour([(whole, times)], line, log_delta, epsilon=epsilon),), rest)
+    found = contour(one, line, log_delta, epsilon=epsilon, factors=_FACTORS)
+    return Parted((epsilon, -line.c), (found,), rest)
 
 
 def _on_two_lines(part: Jumping, times: int, outlook: Outlook, plan: Plan) -> Parted:
@@ -163,14 +165,21 @@ def _on_two_lines(part: Jumping, times: int, outlook: Outlook, plan: Plan) -> Pa
     bulk = [(whole.bulk(near), times)]
     log_mass = min(0.0, part.log_jump_mass(near) + math.log(times) + 1e-9)
     steps = _Steps(whole.bulk(near), whole.jumps(near), times, log_mass)
-    found = tuple(
-        Chernoff(lines) if chernoff(lines, plan.epsilon) < plan.log_delta - QUIET - 1 else integral()
-        for lines, integral in (
-            ((line_at(bulk, plan.bulk),), partial(_bulk_integral, bulk, plan)),
-            ((steps.line(plan.jumps),), partial(_jump_integral, steps, plan)),
-        )
-    )
+    without = _negligible(partial(line_at, bulk), partial(rough_line_at, bulk), plan.bulk, plan)
+    jumps = _negligible(steps.line, steps.rough_line, plan.jumps, plan)
+    found = (without or _bulk_integral(bulk, plan), jumps or _jump_integral(steps, plan))
     return Parted((plan.epsilon, -plan.slope), found, rest)
+
+
+def _negligible(
+    line_of: Callable[[float], Line], rough_of: Callable[[float], Line], c: float, plan: Plan
+) -> Chernoff | None:
+    """Return Chernoff's bound on a part of delta if it is too small to matter, and None where estimates deny this."""
+    goal = plan.log_delta - QUIET - 1
+    if log_chernoff(rough_of(c), plan.epsilon) > goal + 1:
+        return None
+    line = line_of(c)
+    return Chernoff((line,)) if chernoff((line,), plan.epsilon) < goal else None
 
 
 def _far_place(part: Jumping, goal: float) -> float:
@@ -186,13 +195,8 @@ def _far_place(part: Jumping, goal: float) -> float:
 
 
 def _bulk_integral(bulk: Sequence[tuple[Jumping, int]], plan: Plan) -> Contour:
-    line = _near_saddle(bulk, plan.bulk, plan.epsilon)
-    return contour(bulk, line, plan.log_delta, _MOST_BULK_NODES, plan.epsilon)
-
-
-def _near_saddle(parts: Parts, c: float, epsilon: float) -> Line:
-    """Return a line near ``c`` and nearer to the saddle point at ``epsilon``, which estimates propose."""
-    return refined(partial(line_at, parts), refined(partial(rough_line_at, parts), c, epsilon).c, epsilon)
+    line = near_saddle(partial(line_at, bulk), partial(rough_line_at, bulk), plan.bulk, plan.epsilon)
+    return contour(bulk, line, plan.log_delta, _MOST_BULK_NODES, plan.epsilon, _FACTORS)
 
 
 _MOST_BULK_NODES, _MOST_JUMP_NODES = MOST_NODES // 2, MOST_NODES // 4
@@ -232,19 +236,24 @@ class _Steps:
 
     def line(self, c: float) -> Line:
         """Return the logarithm of m(c)^T - b(c)^T and its error, and moments of the tilted loss."""
-        (b, j), (ratio, error) = self._tilts(c), self.ratio(c)
-        n, log_b = self.times, self.times * b.log_mgf
-        grown = float(log_expm1(n, np.array(j.log_mgf - b.log_mgf)))
+        (b, j), (ratio, error), n = self._tilts(c), self.ratio(c), self.times
+        found = self._line(c, b, j)
         # The logarithm of (1 + x)^n - 1 has a slope of at most 1 + n x in log x.
-        wrong = (
-            n * b.log_mgf_error
-            + (1 + n * ratio) * error
-            + 8 * EPS * (abs(log_b) + n * ratio + abs(grown) + 2)
-        )
-        steep = min(n * ratio, 1e6) + 1
+        size = n * abs(b.log_mgf) + n * ratio + abs(found.log_mgf - n * b.log_mgf)
+        wrong = n * b.log_mgf_error + (1 + n * ratio) * error + 8 * EPS * (size + 2)
+        return replace(found, log_mgf_error=1.01 * wrong)
+
+    def rough_line(self, c: float) -> Line:
+        """Return an estimate of ``line``. Its error is not known and counts as infinite."""
+        return self._line(c, *(rough_line_at([(part, 1)], c) for part in (self.bulk, self.jumps)))
+
+    def _line(self, c: float, b: Tilted | Line, j: Tilted | Line) -> Line:
+        """Return the line from those of bulk and jumps for one step, with an infinite error."""
+        n, rise = self.times, j.log_mgf - b.log_mgf
+        steep = min(n * math.exp(min(rise, 600.0)), 1e6) + 1
         mean = n * b.mean + steep * (j.mean - b.mean)
         variance = n * b.variance + steep * (j.variance + (j.mean - b.mean) ** 2 * (1 - 1 / steep))
-        return Line(c, log_b + grown, 1.01 * wrong, mean, variance, ())
+        return Line(c, n * b.log_mgf + float(log_expm1(n, np.array(rise))), math.inf, mean, variance, ())
 
     def log_beyond(self, c: float, times: Floats) -> Floats:
         """Return logs of bounds on |m^T - b^T| beyond each of ``times``, over its value at c.
@@ -322,9 +331,10 @@ def _jump_integral(steps: _Steps, plan: Plan) -> Contour:
     Raises:
         Inapplicable: if it needs more points than allowed.
     """
-    line = refined(steps.line, plan.jumps, plan.epsilon)
-    other = beyond(steps.line, line)
-    step = short(2 * math.pi / period_of(line, other, plan.log_delta, plan.epsilon, steps.log_mass))
+    line = near_saddle(steps.line, steps.rough_line, plan.jumps, plan.epsilon)
+    period = partial(period_of, log_delta=plan.log_delta, epsilon=plan.epsilon, log_mass=steps.log_mass)
+    other = beyond(steps.line, steps.rough_line, line, _FACTORS, period)
+    step = short(2 * math.pi / period(line, other))
     share = plan.log_delta - (line.log_mgf - line.c * plan.epsilon) - QUIET
     times = np.geomspace(step, step * _MOST_JUMP_NODES, 60)
     enough = steps.log_beyond(line.c, times) - np.log(times) <= share

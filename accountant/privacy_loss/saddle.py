@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from numpy.typing import NDArray
 
@@ -23,6 +24,7 @@ from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.inversion import LEAST_DELTA
 from dpproof.accountant.pairs.base import Characteristic, Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS, decay
+from dpproof.accountant.privacy_loss.sketch import is_sketched, rough_moments
 
 Parts = Sequence[tuple[Characteristic, int]]
 """Moment-generating functions of the composed pairs, each with the number of times the pair occurs."""
@@ -92,10 +94,22 @@ def line_at(parts: Parts, c: float) -> Line:
     return Line(c, log_mgf, 1.01 * (error + 2.0**-52 * size), mean, variance, tilts)
 
 
+def rough_line_at(parts: Parts, c: float) -> Line:
+    """Return an estimate of ``line_at``. Its error is not known and counts as infinite.
+
+    Raises:
+        Inapplicable: if the outputs of a part are not listed.
+    """
+    if not is_sketched(parts):
+        raise Inapplicable("the outputs are not listed")
+    log_mgf, mean, variance = rough_moments(parts, c)
+    return Line(c, log_mgf, math.inf, mean, variance, ())
+
+
 QUIET = 30.0
 """Aliasing and truncation are made smaller than exp(-30) = 1e-13 of delta."""
 MOST_NODES = 1 << 17
-FURTHER = 1.5
+_FACTORS = (1.05, 1.1, 1.2, 1.4, 2.5)
 
 
 @dataclass(frozen=True)
@@ -169,18 +183,25 @@ class Contour:
 
 
 def contour(
-    parts: Parts, line: Line, log_delta: float, most: int = MOST_NODES, epsilon: float | None = None
+    parts: Parts,
+    line: Line,
+    log_delta: float,
+    most: int = MOST_NODES,
+    epsilon: float | None = None,
+    factors: Sequence[float] = _FACTORS,
 ) -> Contour:
     """Return the inversion integral on ``line``, for the epsilons whose delta is about exp(``log_delta``).
 
-    These are near ``epsilon``, or near the line's own if it is None.
+    These are near ``epsilon``, or near the line's own if it is None. ``factors`` are tried for the line that bounds
+    aliases.
 
     Raises:
         Inapplicable: if the integral needs more than ``most`` points.
     """
-    other = beyond(lambda c: line_at(parts, c), line)
     here = line.saddle_epsilon() if epsilon is None else epsilon
-    step = short(2 * math.pi / period_of(line, other, log_delta, here))
+    period = partial(period_of, log_delta=log_delta, epsilon=here)
+    other = beyond(partial(line_at, parts), partial(rough_line_at, parts), line, factors, period)
+    step = short(2 * math.pi / period(line, other))
     scale = line.log_mgf - line.c * here
     ends = [(_end(line, log_delta - scale - QUIET, _log_decay), _log_decay)]
     if ends[0][0] > _MANY_NODES * step:
@@ -197,16 +218,40 @@ def contour(
     return Contour(line, step, log_phi, error, cut, other)
 
 
-def beyond(line_of: Callable[[float], Line], line: Line) -> Line:
-    """Return a line at a larger c, at most ``FURTHER`` times that of ``line``, for a bound on aliases.
-
-    If the tilted loss is Gaussian, this c gives the best bound up to there.
+def beyond(
+    line_of: Callable[[float], Line],
+    rough_of: Callable[[float], Line],
+    line: Line,
+    factors: Sequence[float],
+    period: Callable[[Line, Line], float],
+) -> Line:
+    """Return a line at a larger c, for which ``period`` is short. If there are estimates, they choose among factors.
 
     Raises:
-        Inapplicable: if the moment-generating function is not known there.
+        Inapplicable: if the moment-generating function is known at none of the larger c.
     """
-    moved = min(math.sqrt(2 * QUIET / max(line.variance, 1e-300)), (FURTHER - 1) * line.c)
-    return line_of(line.c + moved)
+    try:
+        own = rough_of(line.c)
+        guesses = [period(own, rough_of(line.c * factor)) for factor in factors]
+        found = _known(line_of, line.c, [factors[guesses.index(min(guesses))]])
+        if not found or period(line, found[0]) > 2 * min(guesses):
+            found += _known(line_of, line.c, factors[:1])
+    except Inapplicable:
+        found = _known(line_of, line.c, factors)
+    if not found:
+        raise Inapplicable("the moment-generating function cannot be computed beyond the saddle point")
+    return min(found, key=partial(period, line))
+
+
+def _known(line_of: Callable[[float], Line], c: float, factors: Sequence[float]) -> list[Line]:
+    """Return the lines at ``factors`` of c, up to the first one where the moment-generating function is not known."""
+    found: list[Line] = []
+    for factor in factors:
+        try:
+            found.append(line_of(c * factor))
+        except Inapplicable:
+            break
+    return found
 
 
 def period_of(line: Line, other: Line, log_delta: float, epsilon: float, log_mass: float = 0.0) -> float:

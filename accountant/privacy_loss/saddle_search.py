@@ -1,76 +1,26 @@
 """Search for the line of an inversion integral: the real c near the saddle point.
 
-Every line gives valid bounds, so the search need not be certified. Where outputs and losses are listed, it first uses
-sums over them in plain doubles. Then one certified evaluation at the c that was found is usually enough.
+Every line gives valid bounds, so the search need not be certified. It first uses sums over listed outputs in plain
+doubles (``sketch``) where there are any. Then one certified evaluation at the c that was found is usually enough.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
 
-import numpy as np
-
-from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.inversion import last_where
-from dpproof.accountant.pairs.base import Characteristic, Floats
-from dpproof.accountant.privacy_loss.saddle import Inapplicable, Line, Parts, chernoff_factor, line_at
-
-
-@runtime_checkable
-class Sketched(Characteristic, Protocol):
-    """A moment-generating function that is also, up to small unproved errors, a sum over listed outputs."""
-
-    def __hash__(self) -> int: ...
-
-    def sketch(self) -> tuple[Floats, Floats]:
-        """Return the logarithms of the probabilities of the outputs, and their losses."""
-        ...
-
-
-@lru_cache(32)
-def _sketch(part: Sketched) -> tuple[Floats, Floats, Floats]:
-    """Return the logarithms of probabilities, the probabilities, and the losses."""
-    logs, losses = part.sketch()
-    return logs, np.exp(logs), losses
-
-
-def _moments(part: Sketched, c: float) -> tuple[float, float, float]:
-    """Return estimates of log M(c), and of the mean and the variance of the loss tilted at c."""
-    logs, masses, losses = _sketch(part)
-    moved = c * losses
-    exponents = logs + moved
-    top = float(exponents.max())
-    weights = np.exp(exponents - top)
-    total = float(weights.sum())
-    mean = float(weights @ losses) / total
-    variance = float(weights @ (losses - mean) ** 2) / total
-    log_mgf = top + math.log(total)
-    if abs(log_mgf) < 1:  # then the difference from 0 counts, because steps are repeated
-        grown = np.where(
-            moved > 1, np.exp(np.minimum(exponents, 1.0)) - masses, masses * np.expm1(np.minimum(moved, 1.0))
-        )
-        log_mgf = math.log1p(float(grown.sum()) + (float(masses.sum()) - 1))
-    return log_mgf, mean, variance
-
+from dpproof.accountant.privacy_loss.saddle import (
+    Inapplicable,
+    Line,
+    Parts,
+    chernoff_factor,
+    line_at,
+    rough_line_at,
+)
+from dpproof.accountant.privacy_loss.sketch import is_sketched
 
 MOST_TRIES = 80
-
-
-def rough_line_at(parts: Parts, c: float) -> Line:
-    """Return an estimate of ``line_at``, whose error is not known and counts as infinite.
-
-    Raises:
-        Inapplicable: if the outputs of a part are not listed.
-    """
-    found = [_moments(part, c) for part, _ in parts if isinstance(part, Sketched)]
-    if len(found) < len(parts):
-        raise Inapplicable("the outputs are not listed")
-    log_mgf, mean, variance = (
-        math.fsum(row[i] * times for row, (_, times) in zip(found, parts, strict=True)) for i in range(3)
-    )
-    return Line(c, log_mgf, math.inf, mean, variance, ())
 
 
 def saddle_for_delta(parts: Parts, log_delta: float, tries: int = MOST_TRIES) -> Line:
@@ -107,7 +57,7 @@ _CLOSE, _CLOSER = 0.08, 0.01
 def _saddle(parts: Parts, gap: Callable[[Line], float], tries: int) -> Line:
     """Return the line where ``gap``, decreasing in c, is about 0."""
     start = _START
-    if all(isinstance(part, Sketched) for part, _ in parts):
+    if is_sketched(parts):
         deviation = math.sqrt(rough_line_at(parts, _SMALLEST).variance)
         start = min(max(1 / max(deviation, 1e-300), _SMALLEST), _LARGEST)
         start = _search(lambda c: rough_line_at(parts, c), gap, start, _CLOSER).c
@@ -165,7 +115,14 @@ def _solve(gap: Callable[[float], float], low: float, high: float) -> float:
     return math.exp(sum(last_where(lambda place: gap(math.exp(place)) > 0, *ends, apart=near)) / 2)
 
 
-def refined(line_of: Callable[[float], Line], c: float, epsilon: float) -> Line:
+def near_saddle(
+    line_of: Callable[[float], Line], rough_of: Callable[[float], Line], c: float, epsilon: float
+) -> Line:
+    """Return a line near the best one for Chernoff's bound at ``epsilon``. Estimates lead from c to its place."""
+    return _refined(line_of, _refined(rough_of, c, epsilon).c, epsilon)
+
+
+def _refined(line_of: Callable[[float], Line], c: float, epsilon: float) -> Line:
     """Return a line near c at which Chernoff's bound at an epsilon is smaller than at c, if one is found."""
     line, share = line_of(c), 1.0
     for _ in range(8):
@@ -177,13 +134,13 @@ def refined(line_of: Callable[[float], Line], c: float, epsilon: float) -> Line:
             other = line_of(place)
         except Inapplicable:
             other = line
-        if _log_chernoff(other, epsilon) < _log_chernoff(line, epsilon):
+        if log_chernoff(other, epsilon) < log_chernoff(line, epsilon):
             line = other
         else:
             share /= 4
     return line
 
 
-def _log_chernoff(line: Line, epsilon: float) -> float:
+def log_chernoff(line: Line, epsilon: float) -> float:
     """Return Chernoff's bound on log delta, without the error of the line."""
     return line.log_mgf + chernoff_factor(line.c) - line.c * epsilon
