@@ -136,15 +136,16 @@ def _without_far_jumps(
 ) -> tuple[Jumping, float]:
     """Return the bulk without jumps beyond the last output of the outlook, and a bound on their probability.
 
-    The cut is so steep that it outweighs these jumps on all lines that the integral at ``c`` needs. If the c of a bulk
+    The cuts are so steep that they outweigh these jumps on all lines that the integral at ``c`` needs. If the c of a bulk
     and its cut are given, both cuts outweigh the jumps on the lines that the integral at that c needs.
     """
-    width = outlook.far_width(_FURTHER * c, _FAR_WIDTH)
+    lines: list[tuple[float, SoftCut | None]] = [(_FURTHER * c, None)]
     if near is not None:
-        width = outlook.far_width(_FURTHER * near[0], width, near[1])
+        lines.append((_FURTHER * near[0], near[1]))
     whole, rest = part, 0.0
-    for far in part.far_cuts(float(outlook.y[-1]), width):
-        whole, rest = whole.bulk(far), rest + math.exp(part.log_jump_mass(far) + math.log(times) + 1e-9)
+    for place, width in outlook.far_cuts(_FAR_WIDTH, *lines):
+        for far in part.far_cuts(place, width):
+            whole, rest = whole.bulk(far), rest + math.exp(part.log_jump_mass(far) + math.log(times) + 1e-9)
     return whole, rest * (1 + 1e-15)
 
 
