@@ -239,9 +239,8 @@ class _Steps:
         """Return the logarithm of m(c)^T - b(c)^T and its error, and moments of the tilted loss."""
         (b, j), (ratio, error), n = self._tilts(c), self.ratio(c), self.times
         found = self._line(c, b, j)
-        # The logarithm of (1 + x)^n - 1 has a slope of at most 1 + n x in log x.
-        size = n * abs(b.log_mgf) + n * ratio + abs(found.log_mgf - n * b.log_mgf)
-        wrong = n * b.log_mgf_error + (1 + n * ratio) * error + 8 * EPS * (size + 2)
+        size = n * abs(b.log_mgf) + n * math.log1p(ratio) + abs(found.log_mgf - n * b.log_mgf)
+        wrong = n * b.log_mgf_error + self._slope(c) * error + 8 * EPS * (size + 2)
         return replace(found, log_mgf_error=1.01 * wrong)
 
     def rough_line(self, c: float) -> Line:
@@ -249,24 +248,32 @@ class _Steps:
         return self._line(c, *(rough_line_at([(part, 1)], c) for part in (self.bulk, self.jumps)))
 
     def _line(self, c: float, b: Tilted | Line, j: Tilted | Line) -> Line:
-        """Return the line from those of bulk and jumps for one step, with an infinite error."""
+        """Return the line from those of bulk and jumps for one step, with an infinite error.
+
+        The number of jumps is binomial, but not 0. Its mean and variance enter those of the loss.
+        """
         n, rise = self.times, j.log_mgf - b.log_mgf
-        steep = min(n * math.exp(min(rise, 600.0)), 1e6) + 1
-        mean = n * b.mean + steep * (j.mean - b.mean)
-        variance = n * b.variance + steep * (j.variance + (j.mean - b.mean) ** 2 * (1 - 1 / steep))
+        share = 1 / (1 + math.exp(min(-rise, 700.0)))
+        none = math.exp(-n * float(np.logaddexp(0.0, rise)))
+        number = max(n * share / max(1 - none, 1e-300), 1.0)
+        spread = max(number * (1 - share) - number * number * none, 0.0)
+        mean = n * b.mean + number * (j.mean - b.mean)
+        variance = (n - number) * b.variance + number * j.variance + spread * (j.mean - b.mean) ** 2
         return Line(c, n * b.log_mgf + float(log_expm1(n, np.array(rise))), math.inf, mean, variance, ())
+
+    def _slope(self, c: float) -> float:
+        """Return a bound on the slope of log((1 + x)^T - 1) in log x, at x = j(c)/b(c), within the error of x."""
+        return min(1 + 1.02 * self.times * self.ratio(c)[0], self.times)
 
     def log_beyond(self, c: float, times: Floats) -> Floats:
         """Return logs of bounds on |m^T - b^T| beyond each of ``times``, over its value at c.
 
-        On the line it is at most T |j| m(c)^(T-1), and its value at c is at least T j(c) m(c)^(T-1)/(1 + T j/b).
+        On the line it is at most T |j| m(c)^(T-1), and its value at c is T j(c) m(c)^(T-1) over the slope.
         """
         tilt = self._tilts(c)[1]
         if tilt.beyond is None:
             raise Inapplicable("the decay of the jumps is not known")
-        return np.asarray(
-            np.minimum(tilt.beyond(times), 0.0) + math.log1p(1.02 * self.times * self.ratio(c)[0])
-        )
+        return np.asarray(np.minimum(tilt.beyond(times), 0.0) + math.log(1.0001 * self._slope(c)))
 
     def values(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
         """Return the log of (m^T - b^T) at c + i n step over its value at c, and absolute errors of this quotient.
