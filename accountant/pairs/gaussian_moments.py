@@ -93,8 +93,12 @@ class SubsampledGaussianCharacteristic:
         """
         step = min(0.05, self.noise_multiplier / 4)
         y = np.linspace(-REACH, high, min(math.ceil((high + REACH) / step), _MOST_OUTPUTS) + 1)
+        return y, self._log_masses(y)
+
+    def _log_masses(self, y: Floats) -> Floats:
+        """Return logarithms of the probabilities under P near outputs, by the trapezoidal rule."""
         density = self.sample.log_ratio(y)[0] if self.change.in_p else 0.0
-        return y, math.log(_NORMAL * (y[1] - y[0])) - y * y / 2 + density
+        return np.asarray(np.log(_NORMAL * np.gradient(y)) - y * y / 2 + density)
 
     def losses(self, y: Floats) -> Floats:
         """Return the privacy losses of outputs."""
@@ -105,8 +109,12 @@ class SubsampledGaussianCharacteristic:
 
         Nothing certified may rest on them.
         """
-        y, logs = self.outputs(_UNSEEN + self.records / self.noise_multiplier)
-        return sum((cut.log_kept(y)[0] for cut in self.cuts), logs), self.losses(y)
+        y = self.outputs(_UNSEEN + self.records / self.noise_multiplier)[0]
+        for cut in self.cuts:
+            near = cut.place + cut.width * np.linspace(-8, 8, 129)
+            y = np.append(y, -near if cut.reflected else near)
+        y = np.unique(y)
+        return sum((cut.log_kept(y)[0] for cut in self.cuts), self._log_masses(y)), self.losses(y)
 
     def log_jump_mass(self, cut: SoftCut) -> float:
         """Return an upper bound on the logarithm of the probability of the jumps of ``cut``."""

@@ -43,7 +43,7 @@ from dpproof.accountant.privacy_loss.saddle import (
     rough_line_at,
     short,
 )
-from dpproof.accountant.privacy_loss.saddle_search import log_chernoff, near_saddle
+from dpproof.accountant.privacy_loss.saddle_search import log_chernoff, near_saddle, refined
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def parted(part: Jumping, times: int, *, log_delta: float, epsilon: float | None
     outlook = _outlook(part, times, log_delta)
     if epsilon is not None:
         return _near(part, times, outlook, epsilon)
-    found = _near(part, times, outlook, outlook.at(log_delta + _USUAL))
+    found = _near(part, times, outlook, _place(part, times, outlook, log_delta))
     low, high = found.delta(found.aim[0])
     off = math.log(low / 2 + high / 2) - log_delta if low > 0 else 0.0
     better = found.aim[0] - off / found.aim[1]
@@ -105,15 +105,47 @@ def _outlook(part: Jumping, times: int, log_delta: float) -> Outlook:
     return Outlook(part, times, _far_place(part, log_delta - QUIET - 2 - math.log(times)))
 
 
-_USUAL, _FAR_OFF, _NARROW = 2.5, 2.0, 1e-5
-"""By how much Chernoff's bound usually exceeds log delta, how far off is too far, and a narrow width of delta."""
+_USUAL, _NEARLY, _FAR_OFF, _NARROW = 2.5, 0.5, 5.0, 1e-5
+"""By how much Chernoff's bound usually exceeds log delta, how far an estimate of log delta may be off, how far is too
+far, and a narrow width of delta."""
+
+
+def _place(part: Jumping, times: int, outlook: Outlook, log_delta: float) -> float:
+    """Return an estimate of the epsilon whose delta is exp(log_delta)."""
+    epsilon = first = outlook.at(log_delta + _USUAL)
+    for _ in range(4):
+        found, c = _estimate(part, times, outlook, epsilon)
+        if abs(found - log_delta) < _NEARLY:
+            return epsilon
+        epsilon += (found - log_delta) / c
+        if not 0 < epsilon < 2 * first:
+            break
+    return first
+
+
+def _estimate(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> tuple[float, float]:
+    """Return an estimate of log delta at an epsilon, and the c of the line of the larger part."""
+    c, single = outlook.whole(epsilon)
+    if single:
+        whole = _without_far_jumps(part, times, outlook, c)[0]
+        lines = [refined(partial(rough_line_at, [(whole, times)]), c, epsilon)]
+    else:
+        plan = outlook.plans(epsilon)[0]
+        bulk, steps, _ = _divided(part, times, outlook, plan)
+        lines = [refined(partial(rough_line_at, bulk), plan.bulk, epsilon)]
+        lines.append(refined(steps.rough_line, plan.jumps, epsilon))
+    logs = [min(line.log_delta(epsilon), log_chernoff(line, epsilon), 0.0) for line in lines]
+    top = max(logs)
+    return top + math.log(math.fsum(math.exp(log - top) for log in logs)), lines[logs.index(top)].c
 
 
 def _near(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> Parted:
     """Return the first parts with narrow bounds at an epsilon, or those with the narrowest."""
     c, single = outlook.whole(epsilon)
+    least = _estimate(part, times, outlook, epsilon)[0]
+    plans = [replace(plan, log_delta=min(plan.log_delta, least)) for plan in outlook.plans(epsilon)]
     methods = [partial(_on_one_line, part, times, outlook, c, epsilon)] if single else []
-    methods += [partial(_on_two_lines, part, times, outlook, plan) for plan in outlook.plans(epsilon)]
+    methods += [partial(_on_two_lines, part, times, outlook, plan) for plan in plans]
     best, least, refused = None, math.inf, Inapplicable("no cut was tried")
     for method in methods:
         try:
@@ -161,15 +193,22 @@ def _on_one_line(part: Jumping, times: int, outlook: Outlook, c: float, epsilon:
 
 def _on_two_lines(part: Jumping, times: int, outlook: Outlook, plan: Plan) -> Parted:
     """Return two integrals, for outcomes without and with a jump."""
-    near = SoftCut(plan.place, plan.width)
-    whole, rest = _without_far_jumps(part, times, outlook, plan.jumps, (plan.bulk, near))
-    bulk = [(whole.bulk(near), times)]
-    log_mass = min(0.0, part.log_jump_mass(near) + math.log(times) + 1e-9)
-    steps = _Steps(whole.bulk(near), whole.jumps(near), times, log_mass)
+    bulk, steps, rest = _divided(part, times, outlook, plan)
     without = _negligible(partial(line_at, bulk), partial(rough_line_at, bulk), plan.bulk, plan)
     jumps = _negligible(steps.line, steps.rough_line, plan.jumps, plan)
     found = (without or _bulk_integral(bulk, plan), jumps or _jump_integral(steps, plan))
     return Parted((plan.epsilon, -plan.slope), found, rest)
+
+
+def _divided(
+    part: Jumping, times: int, outlook: Outlook, plan: Plan
+) -> tuple[list[tuple[Jumping, int]], _Steps, float]:
+    """Return the outcomes without and with a jump, and a bound on the probability of dropped jumps."""
+    near = SoftCut(plan.place, plan.width)
+    whole, rest = _without_far_jumps(part, times, outlook, plan.jumps, (plan.bulk, near))
+    log_mass = min(0.0, part.log_jump_mass(near) + math.log(times) + 1e-9)
+    bulk = whole.bulk(near)
+    return [(bulk, times)], _Steps(bulk, whole.jumps(near), times, log_mass), rest
 
 
 def _negligible(
@@ -252,14 +291,21 @@ class _Steps:
 
         The number of jumps is binomial, but not 0. Its mean and variance enter those of the loss.
         """
-        n, rise = self.times, j.log_mgf - b.log_mgf
-        share = 1 / (1 + math.exp(min(-rise, 700.0)))
-        none = math.exp(-n * float(np.logaddexp(0.0, rise)))
-        number = max(n * share / max(1 - none, 1e-300), 1.0)
-        spread = max(number * (1 - share) - number * number * none, 0.0)
+        n, rise = self.times, max(j.log_mgf - b.log_mgf, -600.0)
+        exponent = n * float(np.logaddexp(0.0, rise))
+        share = math.exp(rise - exponent / n)
+        number = n * share / -math.expm1(-exponent)
+        spread = max(number * (1 - share) - number * number * math.exp(-exponent), 0.0)
         mean = n * b.mean + number * (j.mean - b.mean)
         variance = (n - number) * b.variance + number * j.variance + spread * (j.mean - b.mean) ** 2
-        return Line(c, n * b.log_mgf + float(log_expm1(n, np.array(rise))), math.inf, mean, variance, ())
+        return Line(
+            c,
+            n * b.log_mgf + float(log_expm1(n, np.array(j.log_mgf - b.log_mgf))),
+            math.inf,
+            mean,
+            variance,
+            (),
+        )
 
     def _slope(self, c: float) -> float:
         """Return a bound on the slope of log((1 + x)^T - 1) in log x, at x = j(c)/b(c), within the error of x."""

@@ -83,7 +83,9 @@ def _search(
         try:
             line = line_of(c)
             value = gap(line)
-        except (Inapplicable, OverflowError):
+        except (Inapplicable, OverflowError) as refused:
+            if tries < MOST_TRIES:
+                raise Inapplicable(str(refused)) from refused
             high, c = (c, 0.0), max(c / 4, math.sqrt(low[0] * c))
             continue
         if abs(value) < close or high[0] / low[0] < 1 + 1e-6:
@@ -119,10 +121,10 @@ def near_saddle(
     line_of: Callable[[float], Line], rough_of: Callable[[float], Line], c: float, epsilon: float
 ) -> Line:
     """Return a line near the best one for Chernoff's bound at ``epsilon``. Estimates lead from c to its place."""
-    return _refined(line_of, _refined(rough_of, c, epsilon).c, epsilon)
+    return refined(line_of, refined(rough_of, c, epsilon).c, epsilon)
 
 
-def _refined(line_of: Callable[[float], Line], c: float, epsilon: float) -> Line:
+def refined(line_of: Callable[[float], Line], c: float, epsilon: float) -> Line:
     """Return a line near c at which Chernoff's bound at an epsilon is smaller than at c, if one is found."""
     line, share = line_of(c), 1.0
     for _ in range(8):
