@@ -83,7 +83,7 @@ class Tilting:
         strips = _strips(self)
         grown = strips.log_growth(frequency)
         if self.cuts:  # for the probabilities of jumps, which belong to the density without a tilt
-            grown = np.maximum(grown, _plain_growth(self.sample, self.cuts, self.widest))
+            grown = np.maximum(grown, _plain_growth(Tilting(self.sample, 1.0, 0.0, self.cuts), self.widest))
         found = _best(strips.a, strips.a * strips.a / 2 + grown)
         return found if self.cuts else max((step, alias), found)
 
@@ -212,9 +212,8 @@ def _strips(tilting: Tilting) -> Strips:
 
 
 @lru_cache(maxsize=64)
-def _plain_growth(sample: Sample, cuts: tuple[SoftCut, ...], widest: float) -> Floats:
-    """Return ``Strips.log_growth`` at t = 0 of the density that is not tilted, for half-widths up to ``widest``."""
-    plain = Tilting(sample, 1.0, 0.0, cuts)
+def _plain_growth(plain: Tilting, widest: float) -> Floats:
+    """Return ``Strips.log_growth`` at t = 0 of a density that is not tilted, for half-widths up to ``widest``."""
     return plain.blocks.strips(plain, widest).log_growth(0.0)
 
 

@@ -152,8 +152,8 @@ class Outlook:
     def far_cuts(self, widest: float, *lines: tuple[float, SoftCut | None]) -> list[tuple[float, float]]:
         """Return places and widths of cuts at the last output and beyond, which outweigh all larger losses on lines.
 
-        Each line is given by its c, and by another cut of the same part. A soft cut may leave losses that rise again much
-        further up. Then a second, steeper cut is where the first one leaves least of them.
+        Each line is given by its c, and by another cut of the same part. A soft cut may leave losses that rise again
+        much further up. Then a second, steeper cut is where the first one leaves least of them.
         """
         last, further = float(self.y[-1]), np.geomspace(1e-3, 1e9, 800)
         losses = self.part.losses(last + further) - self.loss[-1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from dpproof.accountant.numbers.inversion import last_where
+from dpproof.accountant.numbers.inversion import last_where, sign_change
 from dpproof.accountant.privacy_loss.saddle import (
     Inapplicable,
     Line,
@@ -117,30 +117,20 @@ def _solve(gap: Callable[[float], float], low: float, high: float) -> float:
     return math.exp(sum(last_where(lambda place: gap(math.exp(place)) > 0, *ends, apart=near)) / 2)
 
 
-def near_saddle(
-    line_of: Callable[[float], Line], rough_of: Callable[[float], Line], c: float, epsilon: float
-) -> Line:
-    """Return a line near the best one for Chernoff's bound at ``epsilon``. Estimates lead from c to its place."""
-    return refined(line_of, refined(rough_of, c, epsilon).c, epsilon)
+def rough_saddle(rough_of: Callable[[float], Line], c: float, epsilon: float) -> Line:
+    """Return the estimate of a line at most a factor of ``_WITHIN`` from c, with the saddle point nearest to ``epsilon``."""
+
+    def gap(place: float) -> float:
+        return epsilon - rough_of(math.exp(place)).saddle_epsilon()
+
+    low, high = math.log(c / _WITHIN), math.log(c * _WITHIN)
+    ends = gap(low), gap(high)
+    if ends[0] > 0 >= ends[1]:
+        low, high = sign_change(gap, low, high, apart=0.01, at=ends)
+    return rough_of(math.exp(low if ends[0] <= 0 else high))
 
 
-def refined(line_of: Callable[[float], Line], c: float, epsilon: float) -> Line:
-    """Return a line near c at which Chernoff's bound at an epsilon is smaller than at c, if one is found."""
-    line, share = line_of(c), 1.0
-    for _ in range(8):
-        moved = share * (epsilon - line.saddle_epsilon()) / (line.variance + line.c**-2)
-        place = min(max(line.c + moved, line.c / 1.5), line.c * 1.5)
-        if (place - line.c) ** 2 * line.variance < 1:
-            break
-        try:
-            other = line_of(place)
-        except Inapplicable:
-            other = line
-        if log_chernoff(other, epsilon) < log_chernoff(line, epsilon):
-            line = other
-        else:
-            share /= 4
-    return line
+_WITHIN = 4.0
 
 
 def log_chernoff(line: Line, epsilon: float) -> float:
