@@ -133,7 +133,10 @@ class Outlook:
         found = [self._plan(epsilon, cut) for cut in dict.fromkeys(cuts)]
         quiet = np.flatnonzero((bulk < least - QUIET - 8) & (sums <= least + _MOST_SPARE))
         if quiet.size:  # the bulk needs no integral, so the cut may be softer
-            cut = int(quiet[-1])
+            enough = (self.bulk - moved)[:, quiet] <= least - QUIET - 8
+            steep = self.c[np.argmax(enough, axis=0)] * np.gradient(self.loss, self.y)[self.places[quiet]]
+            gentle = np.append(True, steep[1:] <= 2 * steep[:-1])  # no cut before is much less steep
+            cut = int(quiet[np.flatnonzero(gentle)[-1]])
             found = [self._plan(epsilon, cut, least - QUIET - 8, 2.0), self._plan(epsilon, cut), *found]
         return found
 

@@ -99,9 +99,9 @@ def _outlook(part: Jumping, times: int, log_delta: float) -> Outlook:
     return Outlook(part, times, _far_place(part, log_delta - QUIET - 2 - math.log(times)))
 
 
-_USUAL, _NEARLY, _FAR_OFF, _NARROW = 2.5, 0.5, 5.0, 1e-5
-"""By how much Chernoff's bound usually exceeds log delta, how far an estimate of log delta may be off, how far is too
-far, and a narrow width of delta."""
+_USUAL, _MOST_OFF, _NEARLY, _FAR_OFF, _NARROW = 2.5, 40.0, 0.5, 5.0, 1e-5
+"""By how much Chernoff's bound usually exceeds log delta, and by how much at most; how far an estimate of log delta may
+be off, and how far is too far; and a narrow width of delta."""
 
 
 def _place(part: Jumping, times: int, outlook: Outlook, log_delta: float) -> float:
@@ -134,7 +134,7 @@ def _estimate(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> tu
 def _near(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> Parted:
     """Return the first parts with narrow bounds at an epsilon, or those with the narrowest."""
     c, single = outlook.whole(epsilon)
-    least = _estimate(part, times, outlook, epsilon)[0]
+    least = max(_estimate(part, times, outlook, epsilon)[0], outlook.best(epsilon) - _MOST_OFF)
     plans = [replace(plan, log_delta=min(plan.log_delta, least)) for plan in outlook.plans(epsilon)]
     methods = [partial(_on_one_line, part, times, outlook, c, epsilon)] if single else []
     methods += [partial(_on_two_lines, part, times, outlook, plan) for plan in plans]

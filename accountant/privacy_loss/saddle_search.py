@@ -118,7 +118,7 @@ def _solve(gap: Callable[[float], float], low: float, high: float) -> float:
 
 
 def rough_saddle(rough_of: Callable[[float], Line], c: float, epsilon: float) -> Line:
-    """Return the estimate of a line at most a factor of ``_WITHIN`` from c, with the saddle point nearest to ``epsilon``."""
+    """Return the estimate of a line near c, with the saddle point at ``epsilon`` if there is one."""
 
     def gap(place: float) -> float:
         return epsilon - rough_of(math.exp(place)).saddle_epsilon()
