@@ -38,7 +38,7 @@ _RAREST = math.log(1e-300)
 _FEW_NODES, _NARROW, _FAR_OFF = 1 << 14, 1e-7, 2.0
 _FEW_TRIES = 3
 """If estimates mislead the search for a line, rare jumps outweigh all other losses there."""
-_RARE = 0.01
+_RARE = 1.0
 _FLATTEST = 0.25
 """The smallest distance between the line and the pole at 0, in units of 1 over the loss's standard deviation."""
 

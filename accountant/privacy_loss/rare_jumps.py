@@ -87,11 +87,11 @@ def parted(part: Jumping, times: int, *, log_delta: float, epsilon: float | None
     outlook = _outlook(part, times, log_delta)
     if epsilon is not None:
         return _near(part, times, outlook, epsilon)
-    found = _near(part, times, outlook, _place(part, times, outlook, log_delta))
+    found = _near(part, times, outlook, _place(part, times, outlook, log_delta), _ENOUGH)
     low, high = found.delta(found.aim[0])
     off = math.log(low / 2 + high / 2) - log_delta if low > 0 else 0.0
     better = found.aim[0] - off / found.aim[1]
-    return found if abs(off) < _FAR_OFF or better <= 0 else _near(part, times, outlook, better)
+    return found if abs(off) < _FAR_OFF or better <= 0 else _near(part, times, outlook, better, _ENOUGH)
 
 
 @lru_cache(8)
@@ -99,6 +99,8 @@ def _outlook(part: Jumping, times: int, log_delta: float) -> Outlook:
     return Outlook(part, times, _far_place(part, log_delta - QUIET - 2 - math.log(times)))
 
 
+_ENOUGH = 3e-8
+"""A narrow relative width of an epsilon."""
 _USUAL, _MOST_OFF, _NEARLY, _FAR_OFF, _NARROW = 2.5, 40.0, 0.5, 5.0, 1e-5
 """By how much Chernoff's bound usually exceeds log delta, and by how much at most; how far an estimate of log delta may
 be off, and how far is too far; and a narrow width of delta."""
@@ -131,8 +133,11 @@ def _estimate(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> tu
     return top + math.log(math.fsum(math.exp(log - top) for log in logs)), lines[logs.index(top)].c
 
 
-def _near(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> Parted:
-    """Return the first parts with narrow bounds at an epsilon, or those with the narrowest."""
+def _near(part: Jumping, times: int, outlook: Outlook, epsilon: float, enough: float = 0.0) -> Parted:
+    """Return the first parts with narrow bounds at an epsilon, or those with the narrowest.
+
+    Bounds are also narrow if the relative width of the epsilons at a delta is about ``enough``.
+    """
     c, single = outlook.whole(epsilon)
     least = max(_estimate(part, times, outlook, epsilon)[0], outlook.best(epsilon) - _MOST_OFF)
     plans = [replace(plan, log_delta=min(plan.log_delta, least)) for plan in outlook.plans(epsilon)]
@@ -148,7 +153,7 @@ def _near(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> Parted
             continue
         if 1 - low / high < least:
             best, least = found, 1 - low / high
-        if least < _NARROW:
+        if least < max(_NARROW, enough * epsilon * abs(found.aim[1])):
             break
     if best is None:
         raise refused
@@ -156,27 +161,26 @@ def _near(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> Parted
 
 
 def _without_far_jumps(
-    part: Jumping, times: int, outlook: Outlook, c: float, near: tuple[float, SoftCut] | None = None
+    part: Jumping, times: int, outlook: Outlook, *lines: tuple[float, SoftCut | None]
 ) -> tuple[Jumping, float]:
-    """Return the bulk without jumps beyond the last output of the outlook, and a bound on their probability.
+    """Return a part without jumps beyond the last output of the outlook, and a bound on their probability.
 
-    The cuts are so steep that they outweigh these jumps on all lines that the integral at ``c`` needs. If the c of a
-    bulk and its cut are given, both cuts outweigh the jumps on the lines that the integral at that c needs.
+    The cuts are so steep that they outweigh these jumps on all lines that integrals need. Each of the given lines has
+    the c of an integral, and another cut of the same part that helps.
     """
-    lines: list[tuple[float, SoftCut | None]] = [(_FURTHER * c, None)]
-    if near is not None:
-        lines.append((_FURTHER * near[0], near[1]))
-    whole, rest = part, 0.0
-    for place, width in outlook.far_cuts(_FAR_WIDTH, *lines):
-        for far in part.far_cuts(place, width):
-            whole, rest = whole.bulk(far), rest + math.exp(part.log_jump_mass(far) + math.log(times) + 1e-9)
-    return whole, rest * (1 + 1e-15)
+    further = [(_FURTHER * c, near) for c, near in lines]
+    rest = 0.0
+    for place, width in outlook.far_cuts(_FAR_WIDTH, *further):
+        for far in outlook.part.far_cuts(place, width):
+            mass = outlook.part.log_jump_mass(far)
+            part, rest = part.bulk(far), rest + math.exp(mass + math.log(times) + 1e-9)
+    return part, rest * (1 + 1e-15)
 
 
 def _on_one_line(part: Jumping, times: int, outlook: Outlook, c: float, epsilon: float) -> Parted:
     """Return one integral for all losses but the rarest jumps."""
     c = _rough_single(part, times, outlook, c, epsilon).c
-    whole, rest = _without_far_jumps(part, times, outlook, c)
+    whole, rest = _without_far_jumps(part, times, outlook, (c, None))
     one = [(whole, times)]
     line = line_at(one, c)
     log_delta = min(line.log_delta(epsilon), -1e-9)
@@ -186,7 +190,7 @@ def _on_one_line(part: Jumping, times: int, outlook: Outlook, c: float, epsilon:
 
 def _rough_single(part: Jumping, times: int, outlook: Outlook, c: float, epsilon: float) -> Line:
     """Return an estimate of the best line for all losses but the rarest jumps."""
-    whole = _without_far_jumps(part, times, outlook, c)[0]
+    whole = _without_far_jumps(part, times, outlook, (c, None))[0]
     return rough_saddle(partial(rough_line_at, [(whole, times)]), c, epsilon)
 
 
@@ -210,10 +214,11 @@ def _divided(
 ) -> tuple[list[tuple[Jumping, int]], JumpingSteps, float]:
     """Return the outcomes without and with a jump, and a bound on the probability of dropped jumps."""
     near = SoftCut(plan.place, plan.width)
-    whole, rest = _without_far_jumps(part, times, outlook, plan.jumps, (plan.bulk, near))
+    lines = (plan.bulk, near), (plan.jumps, near)
+    bulk, rest = _without_far_jumps(part.bulk(near), times, outlook, *lines)
+    jumps, more = _without_far_jumps(part.jumps(near), times, outlook, (plan.jumps, None))
     log_mass = min(0.0, part.log_jump_mass(near) + math.log(times) + 1e-9)
-    bulk = whole.bulk(near)
-    return [(bulk, times)], JumpingSteps(bulk, whole.jumps(near), times, log_mass), rest
+    return [(bulk, times)], JumpingSteps(bulk, jumps, times, log_mass), (rest + more) * (1 + 1e-15)
 
 
 def _aimed(part: Jumping, times: int, outlook: Outlook, plan: Plan) -> Plan:
