@@ -35,7 +35,7 @@ Saddle = Callable[[float, int], Line]
 The numbers are by how much its log delta is misjudged, and how many places may be tried.
 """
 _RAREST = math.log(1e-300)
-_FEW_NODES, _NARROW, _FAR_OFF = 1 << 14, 1e-7, 2.0
+_FEW_NODES, _NARROW, _WIDE, _FAR_OFF = 1 << 14, 1e-7, 1e-6, 2.0
 _FEW_TRIES = 3
 """If estimates mislead the search for a line, rare jumps outweigh all other losses there."""
 _RARE = 1.0
@@ -157,25 +157,25 @@ def _best(
 
     Bounds of several methods are combined.
     """
-    methods: list[Callable[[], Integral]] = [
-        lambda: _centred(parts, saddle, log_delta, MOST_NODES, MOST_TRIES)
+    methods: list[tuple[Callable[[], Integral], float]] = [
+        (lambda: _centred(parts, saddle, log_delta, MOST_NODES, MOST_TRIES), _WIDE)
     ]
     first = parts[0][0]
     if len(parts) == 1 and isinstance(first, Jumping) and first.may_jump:
         # If hardly any step samples a record, the search for a single line takes long and is in vain.
         place = 0 if parts[0][1] * first.rate < _RARE else 1
-        methods.insert(0, lambda: _centred(parts, saddle, log_delta, _FEW_NODES, _FEW_TRIES))
-        methods.insert(place, lambda: in_parts(first, parts[0][1]))
+        methods.insert(0, (lambda: _centred(parts, saddle, log_delta, _FEW_NODES, _FEW_TRIES), _NARROW))
+        methods.insert(place, (lambda: in_parts(first, parts[0][1]), _NARROW))
     low, high, refused = 0.0, math.inf, Inapplicable("no method applies")
-    for method in methods:
+    for method, wide in methods:
+        if high < math.inf and high - low <= wide * high:
+            break
         try:
             found = ends(_in_doubles(method)())
         except Inapplicable as error:
             refused = error
             continue
         low, high = max(low, found[0]), min(high, found[1])
-        if high - low <= _NARROW * high:
-            return low, high
     if math.isinf(high):
         raise refused
     return low, high

@@ -32,6 +32,7 @@ from dpproof.accountant.privacy_loss.saddle import (
     Line,
     beyond,
     contour,
+    first_quiet,
     line_at,
     period_of,
     rough_line_at,
@@ -282,11 +283,11 @@ def _jump_integral(steps: JumpingSteps, plan: Plan) -> Contour:
     other = beyond(steps.line, steps.rough_line, line, _FACTORS, period)
     step = short(2 * math.pi / period(line, other))
     share = plan.log_delta - (line.log_mgf - line.c * plan.epsilon) - QUIET
-    times = np.geomspace(step, step * _MOST_JUMP_NODES, 60)
-    enough = steps.log_beyond(line.c, times) - np.log(times) <= share
-    if not enough.any():
+    times = np.geomspace(step, step * _MOST_JUMP_NODES, 200)
+    end = first_quiet(partial(steps.log_beyond, line.c), times, share)
+    if math.isinf(end):
         raise Inapplicable(f"the inversion integral of the jumps needs more than {_MOST_JUMP_NODES} nodes")
-    count = math.ceil(float(times[int(np.argmax(enough))]) / step) + 2
+    count = math.ceil(end / step) + 2
     last = math.exp(float(steps.log_beyond(line.c, np.array([step * count]))[0]))
     omitted = 1.01 * last / (math.pi * step * (count - 1))
     return Contour(line, step, *steps.values(line.c, step, count), omitted, other, steps.log_mass)

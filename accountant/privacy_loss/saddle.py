@@ -21,7 +21,7 @@ from functools import partial
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.numbers.inversion import LEAST_DELTA
+from dpproof.accountant.numbers.inversion import LEAST_DELTA, first_whole
 from dpproof.accountant.pairs.base import Characteristic, Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS, decay
 from dpproof.accountant.privacy_loss.sketch import is_sketched, rough_moments
@@ -203,10 +203,11 @@ def contour(
     other = beyond(partial(line_at, parts), partial(rough_line_at, parts), line, factors, period)
     step = short(2 * math.pi / period(line, other))
     scale = line.log_mgf - line.c * here
-    ends = [(_end(line, log_delta - scale - QUIET, _log_decay), _log_decay)]
-    if ends[0][0] > _MANY_NODES * step:
-        ends.append((_end(line, log_delta - scale - QUIET, _log_beyond, 32), _log_beyond))
-    end, bound = min(ends, key=lambda found: found[0])
+    end, bound = _end(line, log_delta - scale - QUIET), _log_decay
+    if end > _MANY_NODES * step:
+        times = np.geomspace(1 / math.sqrt(line.variance), 1e6 / math.sqrt(line.variance), 128)
+        other_end = first_quiet(partial(_log_beyond, line), times, log_delta - scale - QUIET)
+        end, bound = min((end, bound), (other_end, _log_beyond), key=lambda found: found[0])
     if math.isinf(end):
         raise Inapplicable("the characteristic function is not proved to decay fast enough")
     count = math.ceil(end / step) + 1
@@ -265,14 +266,28 @@ _MANY_NODES = 2000
 """If layers of uniform distributions do not prove a decay within this many points, the second bound is tried."""
 
 
-def _end(line: Line, log_share: float, bound: Callable[[Line, Floats], Floats], places: int = 128) -> float:
+def _end(line: Line, log_share: float) -> float:
     """Return the first t of a geometric grid beyond which the integral is proved to be below exp(log_share).
 
     The result is infinite if there is none.
     """
-    times = np.geomspace(1 / math.sqrt(line.variance), 1e6 / math.sqrt(line.variance), places)
-    enough = bound(line, times) - np.log(times) <= log_share
+    times = np.geomspace(1 / math.sqrt(line.variance), 1e6 / math.sqrt(line.variance), 128)
+    enough = _log_decay(line, times) - np.log(times) <= log_share
     return float(times[int(np.argmax(enough))]) if enough.any() else math.inf
+
+
+def first_quiet(log_bound: Callable[[Floats], Floats], times: Floats, log_share: float) -> float:
+    """Return the first of the times beyond which a decreasing bound, divided by t, is at most exp(log_share).
+
+    The result is infinite if there is none.
+    """
+
+    def quiet(place: int) -> bool:
+        here = times[place : place + 1]
+        return float((log_bound(here) - np.log(here))[0]) <= log_share
+
+    last = len(times) - 1
+    return float(times[first_whole(quiet, -1, last)]) if quiet(last) else math.inf
 
 
 def _log_decay(line: Line, times: Floats) -> Floats:
