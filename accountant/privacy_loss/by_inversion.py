@@ -35,7 +35,7 @@ Saddle = Callable[[float, int], Line]
 The numbers are by how much its log delta is misjudged, and how many places may be tried.
 """
 _RAREST = math.log(1e-300)
-_FEW_NODES, _NARROW, _WIDE, _FAR_OFF = 1 << 14, 1e-7, 1e-6, 2.0
+_FEW_NODES, _NARROW, _WIDE, _FAR_OFF = 5000, 1e-7, 1e-6, 2.0
 _FEW_TRIES = 3
 """If estimates mislead the search for a line, rare jumps outweigh all other losses there."""
 _RARE = 1.0

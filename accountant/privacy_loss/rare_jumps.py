@@ -87,7 +87,8 @@ def parted(part: Jumping, times: int, *, log_delta: float, epsilon: float | None
     """
     outlook = _outlook(part, times, log_delta)
     if epsilon is not None:
-        return _near(part, times, outlook, epsilon)
+        least = math.floor(_estimate(part, times, outlook, epsilon)[0]) - _MARGIN
+        return _near(part, times, _outlook(part, times, max(log_delta, least)), epsilon)
     found = _near(part, times, outlook, _place(part, times, outlook, log_delta), _ENOUGH)
     low, high = found.delta(found.aim[0])
     off = math.log(low / 2 + high / 2) - log_delta if low > 0 else 0.0
@@ -100,6 +101,8 @@ def _outlook(part: Jumping, times: int, log_delta: float) -> Outlook:
     return Outlook(part, times, _far_place(part, log_delta - QUIET - 2 - math.log(times)))
 
 
+_MARGIN = 8
+"""By how much log delta may be below its estimate."""
 _ENOUGH = 3e-8
 """A narrow relative width of an epsilon."""
 _USUAL, _MOST_OFF, _NEARLY, _FAR_OFF, _NARROW = 2.5, 40.0, 0.5, 5.0, 1e-5
