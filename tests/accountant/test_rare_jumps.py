@@ -17,8 +17,8 @@ from dpproof.accountant.pairs.gaussian_moments import SubsampledGaussianCharacte
 from dpproof.accountant.pairs.sampled_loss import Change, SoftCut
 from dpproof.accountant.privacy_loss.by_inversion import epsilon_by_inversion
 from dpproof.accountant.privacy_loss.jump_outlook import Outlook
-from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.jumping_steps import JumpingSteps
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.rare_jumps import _on_two_lines
 from dpproof.accountant.privacy_loss.saddle import Inapplicable
 from dpproof.accountant.privacy_loss.single import epsilon_by_shares
