@@ -226,7 +226,9 @@ def beyond(
     factors: Sequence[float],
     period: Callable[[Line, Line], float],
 ) -> Line:
-    """Return a line at a larger c, for which ``period`` is short. If there are estimates, they choose among factors.
+    """Return a line at a larger c, for which ``period`` is short. Estimates choose among the factors.
+
+    Without estimates, only the last two factors are tried.
 
     Raises:
         Inapplicable: if the moment-generating function is known at none of the larger c.
@@ -238,7 +240,7 @@ def beyond(
         if not found or period(line, found[0]) > 2 * min(guesses):
             found += _known(line_of, line.c, factors[:1])
     except Inapplicable:
-        found = _known(line_of, line.c, factors)
+        found = _known(line_of, line.c, factors[-2:])
     if not found:
         raise Inapplicable("the moment-generating function cannot be computed beyond the saddle point")
     return min(found, key=partial(period, line))
