@@ -127,11 +127,20 @@ def _estimate(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> tu
     """Return an estimate of log delta at an epsilon, and the c of the line of the larger part."""
     c, single = outlook.whole(epsilon)
     if single:
-        lines = [_rough_single(part, times, outlook, c, epsilon)]
-    else:
-        plan = _aimed(part, times, outlook, outlook.plans(epsilon)[0])
-        bulk, steps, _ = _divided(part, times, outlook, plan)
-        lines = [rough_line_at(bulk, plan.bulk), steps.rough_line(plan.jumps)]
+        return _log_sum([_rough_single(part, times, outlook, c, epsilon)], epsilon)
+    found = []
+    for plan in outlook.plans(epsilon):
+        aimed = _aimed(part, times, outlook, plan)
+        bulk, steps, _ = _divided(part, times, outlook, aimed)
+        lines = [rough_line_at(bulk, aimed.bulk), steps.rough_line(aimed.jumps)]
+        found.append((max(log_chernoff(line, epsilon) for line in lines), _log_sum(lines, epsilon)))
+        if found[-1][0] < plan.log_delta + _USUAL:
+            break
+    return min(found)[1]
+
+
+def _log_sum(lines: Sequence[Line], epsilon: float) -> tuple[float, float]:
+    """Return an estimate of the logarithm of the sum of two deltas, and the c of the line of the larger one."""
     logs = [min(line.log_delta(epsilon), log_chernoff(line, epsilon), 0.0) for line in lines]
     top = max(logs)
     return top + math.log(math.fsum(math.exp(log - top) for log in logs)), lines[logs.index(top)].c
