@@ -263,7 +263,7 @@ def test_two_steps_lie_between_the_bounds(rate, sigma, delta):
 def test_answers_are_narrow_where_jumps_are_rare(rate, sigma, steps, delta):
     step = SubsampledGaussian(rate, sigma)
     found = PrivacyLoss([[(step, steps)], [(step.reversed(), steps)]]).epsilon(delta)
-    assert found.upper - found.lower <= 1e-8 * found.upper
+    assert found.upper - found.lower <= 3e-8 * found.upper
 
 
 @pytest.mark.slow
