@@ -26,8 +26,10 @@ _MOST_NODES = 400_000
 _MOST_ENTRIES = 4_000_000
 _MOST_ERROR = 0.02
 """The sums of relative errors are of first order, so each error must be small."""
-_MOST_OUTPUTS = 4_000
+_MOST_OUTPUTS = 2_000
 """How many outputs guide the choice of a cut, at most."""
+_UNSEEN = 38.0
+"""A normal variable exceeds this number with a probability below 1e-315."""
 _NORMAL = 1 / math.sqrt(2 * math.pi)
 
 
@@ -85,18 +87,35 @@ class SubsampledGaussianCharacteristic:
         return (cut, replace(cut, reflected=True)) if self.change.in_q else (cut,)
 
     def outputs(self, high: float) -> tuple[Floats, Floats]:
-        """Return at most 4,001 outputs y up to ``high``, evenly spaced, and logarithms of their probabilities under P.
+        """Return at most 2,001 outputs y up to ``high``, evenly spaced, and logarithms of their probabilities under P.
 
         Their sums have the trapezoidal rule's error. Nothing certified may rest on them.
         """
-        step = min(0.02, self.noise_multiplier / 8)
+        step = min(0.05, self.noise_multiplier / 4)
         y = np.linspace(-REACH, high, min(math.ceil((high + REACH) / step), _MOST_OUTPUTS) + 1)
+        return y, self._log_masses(y)
+
+    def _log_masses(self, y: Floats) -> Floats:
+        """Return logarithms of the probabilities under P near outputs, by the trapezoidal rule."""
         density = self.sample.log_ratio(y)[0] if self.change.in_p else 0.0
-        return y, math.log(_NORMAL * (y[1] - y[0])) - y * y / 2 + density
+        return np.asarray(np.log(_NORMAL * np.gradient(y)) - y * y / 2 + density)
 
     def losses(self, y: Floats) -> Floats:
         """Return the privacy losses of outputs."""
         return loss_of(self.change, self.sample, y)[0]
+
+    def sketch(self) -> tuple[Floats, Floats]:
+        """Return the logarithms of the probabilities of outputs, with the weights of the cuts, and the losses.
+
+        Nothing certified may rest on them.
+        """
+        y = self.outputs(_UNSEEN + self.records / self.noise_multiplier)[0]
+        step = y[1] - y[0]  # even steps are much more accurate, but may be too long for a steep cut
+        for cut in (cut for cut in self.cuts if cut.width < 2 * step):
+            near = cut.place + cut.width * np.linspace(-8, 8, 129)
+            y = np.append(y, -near if cut.reflected else near)
+        y = np.unique(y)
+        return sum((cut.log_kept(y)[0] for cut in self.cuts), self._log_masses(y)), self.losses(y)
 
     def log_jump_mass(self, cut: SoftCut) -> float:
         """Return an upper bound on the logarithm of the probability of the jumps of ``cut``."""

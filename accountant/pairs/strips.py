@@ -11,7 +11,7 @@ sections 2 to 4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.pairs.base import Floats
@@ -57,17 +57,7 @@ class Tilting:
         Further down, the terms without the cuts' weights fall by at least ``REACH`` per unit of y (logarithmic).
         Where only jumps are kept, the rule begins near the cut.
         """
-        if not self.cuts:
-            high = high_end(self.sample, self.up, self.down)
-            return REACH, high, 0.1 - high * high / 2 + float(self.log_tilt(np.array([high]))[0])
-        edges = self.blocks.edges
-        below, beyond, least = _log_tails(self, edges)
-        far = (edges >= self.sample.most / self.sigma + REACH) & (beyond - least <= -_QUIET - 10)
-        last = int(np.argmax(far)) if far.any() else len(edges) - 1
-        if not any(cut.keeps_jumps for cut in self.cuts):
-            return REACH, float(edges[last]), float(beyond[last])
-        first = max(int(np.argmin(below - least <= -_QUIET - 10)) - 1, 0)
-        return -float(edges[first]), float(edges[last]), float(np.logaddexp(below[first], beyond[last]))
+        return _reach(self)
 
     @property
     def blocks(self) -> Blocks:
@@ -81,7 +71,7 @@ class Tilting:
         integral of |f| on the lines Im y = +-a, divided by exp(2 pi a/step) - 1 (Trefethen and Weideman 2014,
         Theorem 5.1).
         """
-        a = np.minimum(_half_widths(), self._widest)
+        a = np.minimum(_half_widths(), self.widest)
         if not self.cuts:
             turn = a / self.sigma
             turn, both = turn * self.sample.most, 2 if self.up and self.down else 1
@@ -90,12 +80,11 @@ class Tilting:
             low, high, _ = self.reach()
             if (low + high) / step <= _FEW:
                 return step, alias
-        some = a[::6]
-        grown = self.blocks.log_growth(some, self, frequency)
+        strips = _strips(self)
+        grown = strips.log_growth(frequency)
         if self.cuts:  # for the probabilities of jumps, which belong to the density without a tilt
-            plain = replace(self, up=1.0, down=0.0)
-            grown = np.maximum(grown, plain.blocks.log_growth(some, plain, 0.0))
-        found = _best(some, some * some / 2 + grown)
+            grown = np.maximum(grown, _plain_growth(Tilting(self.sample, 1.0, 0.0, self.cuts), self.widest))
+        found = _best(strips.a, strips.a * strips.a / 2 + grown)
         return found if self.cuts else max((step, alias), found)
 
     def log_beyond(self, times: Floats) -> Floats:
@@ -104,11 +93,10 @@ class Tilting:
         f is the integrand with the weights of the cuts. The path of integration moves to Im y = a, where the size of
         e^(i t L) is exp(-t times the angle), which falls in t. The best of several a is taken.
         """
-        a = np.minimum(_half_widths()[::4], self._widest)
-        return self.blocks.log_shifted(a, self, times)
+        return _strips(self).log_shifted(times)
 
     @property
-    def _widest(self) -> float:
+    def widest(self) -> float:
         """The largest half-width. The angle a/sigma times the number of records is below pi.
 
         It is below pi/2 if ``down`` is above 0, and for several records.
@@ -146,20 +134,14 @@ class Blocks:
     log_masses: Floats
     spread: Floats
 
-    def log_growth(self, a: Floats, tilting: Tilting, frequency: float) -> Floats:
-        """Return logarithms of bounds on integrals along Im y = a, over exp(a^2/2) times the integral on the real line.
+    def strips(self, tilting: Tilting, widest: float) -> Strips:
+        """Return bounds on the lines Im y = a, for several a up to ``widest``.
 
         If ``down`` is above 0, the angles a/sigma must be at most pi/2.
         """
+        a = np.minimum(_half_widths()[::5], widest)
         turn = (a / tilting.sigma)[:, None]
-        return _log_sum(self._log_moved(a, tilting) + frequency * self._angles(tilting, turn)[0])
-
-    def log_shifted(self, a: Floats, tilting: Tilting, times: Floats) -> Floats:
-        """Return the smallest of the bounds for several a, for each time; see ``Tilting.log_beyond``."""
-        fixed = self._log_moved(a, tilting) + (a * a)[:, None] / 2
-        turn = (a / tilting.sigma)[:, None]
-        angles = self._angles(tilting, turn)[1]
-        return np.array([_log_sum(fixed - t * angles).min() for t in times])
+        return Strips(a, self._log_moved(a, tilting), *self._angles(tilting, turn))
 
     def _angles(self, tilting: Tilting, turn: Floats) -> tuple[Floats, Floats]:
         """Return the largest and the smallest angle of e^(i t L) over t in each block."""
@@ -200,6 +182,39 @@ class Blocks:
             kept, dropped = self._weights(cut)
             found += np.minimum(half, np.logaddexp(0.0, half + dropped) - kept) + 1e-9
         return found
+
+
+@dataclass(frozen=True)
+class Strips:
+    """Bounds on the integrand in blocks (columns), on several lines Im y = a (rows)."""
+
+    a: Floats
+    log_masses: Floats
+    """Upper bounds on the logarithms of the masses at t = 0, without the factor exp(a^2/2)."""
+    largest: Floats
+    """Upper bounds on the angle of e^(i t L) over t. ``smallest`` are lower ones."""
+    smallest: Floats
+
+    def log_growth(self, frequency: float) -> Floats:
+        """Return logarithms of bounds on integrals along Im y = a, over exp(a^2/2) times the one on the real line."""
+        return _log_sum(self.log_masses + frequency * self.largest)
+
+    def log_shifted(self, times: Floats) -> Floats:
+        """Return the smallest of the bounds for several a, for each time; see ``Tilting.log_beyond``."""
+        fixed = self.log_masses + (self.a * self.a)[:, None] / 2
+        return np.array([_log_sum(fixed - t * self.smallest).min() for t in times])
+
+
+@lru_cache(maxsize=64)
+def _strips(tilting: Tilting) -> Strips:
+    """Return bounds on the lines Im y = a for the half-widths that are tried."""
+    return tilting.blocks.strips(tilting, tilting.widest)
+
+
+@lru_cache(maxsize=64)
+def _plain_growth(plain: Tilting, widest: float) -> Floats:
+    """Return ``Strips.log_growth`` at t = 0 of a density that is not tilted, for half-widths up to ``widest``."""
+    return plain.blocks.strips(plain, widest).log_growth(0.0)
 
 
 def _log_sum(exponents: Floats) -> Floats:
@@ -248,6 +263,22 @@ def _blocks(tilting: Tilting) -> Blocks:
     low, high = np.append(least, 0.0), np.append(share[0], share)
     middle = np.clip(tilting.sample.most / 2, low, high)
     return Blocks(edges, masses, middle * (tilting.sample.most - middle))
+
+
+@lru_cache(maxsize=64)
+def _reach(tilting: Tilting) -> tuple[float, float, float]:
+    """Return ``Tilting.reach``."""
+    if not tilting.cuts:
+        high = high_end(tilting.sample, tilting.up, tilting.down)
+        return REACH, high, 0.1 - high * high / 2 + float(tilting.log_tilt(np.array([high]))[0])
+    edges = tilting.blocks.edges
+    below, beyond, least = _log_tails(tilting, edges)
+    far = (edges >= tilting.sample.most / tilting.sigma + REACH) & (beyond - least <= -_QUIET - 10)
+    last = int(np.argmax(far)) if far.any() else len(edges) - 1
+    if not any(cut.keeps_jumps for cut in tilting.cuts):
+        return REACH, float(edges[last]), float(beyond[last])
+    first = max(int(np.argmin(below - least <= -_QUIET - 10)) - 1, 0)
+    return -float(edges[first]), float(edges[last]), float(np.logaddexp(below[first], beyond[last]))
 
 
 def _log_masses(tilting: Tilting, edges: Floats, more: float = 0.0) -> tuple[Floats, Floats, float, float]:
@@ -310,8 +341,13 @@ def _log_least_sum(exponents: Floats) -> float:
 
 
 def _log_sums(exponents: Floats) -> Floats:
-    """Return upper bounds on the logarithms of the cumulative sums of exponentials."""
-    top = np.maximum.accumulate(exponents)
-    shares = np.exp(np.minimum(exponents[None, :] - top[:, None], 0.0))
-    found = top + np.log(np.tril(shares).sum(axis=1))
-    return np.asarray(found + 1e-6)
+    """Return upper bounds on the logarithms of the cumulative sums of exponentials.
+
+    After each pass, an entry is the sum of twice as many terms. Each pass errs by at most 2^-50 (log 2 + the mean size
+    of the sums that it adds), and this mean is at most the size of the result plus the logarithm of their number.
+    """
+    found, terms = exponents, 1
+    while terms < len(exponents):
+        found = np.append(found[:terms], np.logaddexp(found[terms:], found[:-terms]))
+        terms *= 2
+    return np.asarray(found + 1e-6 + 1e-12 * np.abs(found))

@@ -24,17 +24,21 @@ from dpproof.accountant.privacy_loss.saddle import (
     Parts,
     contour,
     line_at,
-    saddle_for_delta,
-    saddle_for_epsilon,
 )
+from dpproof.accountant.privacy_loss.saddle_search import MOST_TRIES, saddle_for_delta, saddle_for_epsilon
 
 Ends = tuple[float, float]
 Integral = Contour | Parted
-Saddle = Callable[[Parts, float], Line]
-"""A function that returns a line near the saddle point. The number is by how much its log delta is misjudged."""
+Saddle = Callable[[float, int], Line]
+"""A function that returns a line near the saddle point.
+
+The numbers are by how much its log delta is misjudged, and how many places may be tried.
+"""
 _RAREST = math.log(1e-300)
-_FEW_NODES, _NARROW, _FAR_OFF = 1 << 14, 1e-7, 2.0
-_RARE = 0.01
+_FEW_NODES, _NARROW, _WIDE, _FAR_OFF = 5000, 1e-7, 1e-6, 2.0
+_FEW_TRIES = 3
+"""If estimates mislead the search for a line, rare jumps outweigh all other losses there."""
+_RARE = 1.0
 _FLATTEST = 0.25
 """The smallest distance between the line and the pole at 0, in units of 1 over the loss's standard deviation."""
 
@@ -64,8 +68,8 @@ def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
         Inapplicable: if this method has no answer.
     """
 
-    def saddle(some: Parts, _: float) -> Line:
-        return _away_from_pole(some, saddle_for_epsilon(some, float(epsilon)))
+    def saddle(_: float, tries: int) -> Line:
+        return _away_from_pole(parts, saddle_for_epsilon(parts, float(epsilon), tries))
 
     def in_parts(part: Jumping, times: int) -> Parted:
         return parted(part, times, log_delta=_RAREST, epsilon=float(epsilon))
@@ -93,8 +97,8 @@ def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
     """
     goal = math.log(delta.numerator) - math.log(delta.denominator)
 
-    def saddle(some: Parts, off: float) -> Line:
-        return _away_from_pole(some, saddle_for_delta(some, min(goal + off, -1e-9)))
+    def saddle(off: float, tries: int) -> Line:
+        return _away_from_pole(parts, saddle_for_delta(parts, min(goal + off, -1e-9), tries))
 
     def in_parts(part: Jumping, times: int) -> Parted:
         return parted(part, times, log_delta=goal)
@@ -153,33 +157,37 @@ def _best(
 
     Bounds of several methods are combined.
     """
-    methods: list[Callable[[], Integral]] = [lambda: _centred(parts, saddle, log_delta, MOST_NODES)]
+    methods: list[tuple[Callable[[], Integral], float]] = [
+        (lambda: _centred(parts, saddle, log_delta, MOST_NODES, MOST_TRIES), _WIDE)
+    ]
     first = parts[0][0]
     if len(parts) == 1 and isinstance(first, Jumping) and first.may_jump:
         # If hardly any step samples a record, the search for a single line takes long and is in vain.
         place = 0 if parts[0][1] * first.rate < _RARE else 1
-        methods.insert(0, lambda: _centred(parts, saddle, log_delta, _FEW_NODES))
-        methods.insert(place, lambda: in_parts(first, parts[0][1]))
+        methods.insert(0, (lambda: _centred(parts, saddle, log_delta, _FEW_NODES, _FEW_TRIES), _NARROW))
+        methods.insert(place, (lambda: in_parts(first, parts[0][1]), _NARROW))
     low, high, refused = 0.0, math.inf, Inapplicable("no method applies")
-    for method in methods:
+    for method, wide in methods:
+        if high < math.inf and high - low <= wide * high:
+            break
         try:
             found = ends(_in_doubles(method)())
         except Inapplicable as error:
             refused = error
             continue
         low, high = max(low, found[0]), min(high, found[1])
-        if high - low <= _NARROW * high:
-            return low, high
     if math.isinf(high):
         raise refused
     return low, high
 
 
-def _centred(parts: Parts, saddle: Saddle, log_delta: Callable[[Line], float], most: int) -> Contour:
+def _centred(
+    parts: Parts, saddle: Saddle, log_delta: Callable[[Line], float], most: int, tries: int
+) -> Contour:
     """Return the integral on one line. If the line is far from the saddle point, take the line that corrects this."""
     off = 0.0
     for _ in range(3):
-        line = saddle(parts, off)
+        line = saddle(off, tries)
         found = contour(parts, line, log_delta(line), most)
         here = line.saddle_epsilon()
         low, high = found.delta(here) if here > 0 else (0.0, 0.0)

@@ -84,6 +84,8 @@ class Plan:
 _WIDEST, _SPARE, _SPARES, _MOST_SPARE = 0.25, 3.0, (0.7, 0.0, 3.0), 12.0
 _LINES, _LARGEST = 128, 1e18
 _CUTS = 160
+_DEEP, _STEEPEST = 1e3, 2.0**-40
+"""A cut must somewhere leave less than exp(-1000) of the density, and its smallest width."""
 
 
 class Outlook:
@@ -131,7 +133,10 @@ class Outlook:
         found = [self._plan(epsilon, cut) for cut in dict.fromkeys(cuts)]
         quiet = np.flatnonzero((bulk < least - QUIET - 8) & (sums <= least + _MOST_SPARE))
         if quiet.size:  # the bulk needs no integral, so the cut may be softer
-            cut = int(quiet[-1])
+            enough = (self.bulk - moved)[:, quiet] <= least - QUIET - 8
+            steep = self.c[np.argmax(enough, axis=0)] * np.gradient(self.loss, self.y)[self.places[quiet]]
+            gentle = np.append(True, steep[1:] <= 2 * steep[:-1])  # no cut before is much less steep
+            cut = int(quiet[np.flatnonzero(gentle)[-1]])
             found = [self._plan(epsilon, cut, least - QUIET - 8, 2.0), self._plan(epsilon, cut), *found]
         return found
 
@@ -147,18 +152,28 @@ class Outlook:
         where = math.ceil(float(self.y[place]) * 64) / 64
         return Plan(where, width, bulk, jumps, epsilon, self.best(epsilon), slope)
 
-    def far_width(self, c: float, widest: float, near: SoftCut | None = None) -> float:
-        """Return a width of the cut at the last output, such that it outweighs all larger losses on the line at c.
+    def far_cuts(self, widest: float, *lines: tuple[float, SoftCut | None]) -> list[tuple[float, float]]:
+        """Return places and widths of cuts at the last output and beyond, which outweigh all larger losses on lines.
 
-        If another cut is given, both of them together must do so.
+        Each line is given by its c, and by another cut of the same part. A soft cut may leave losses that rise again
+        much further up. Then a second, steeper cut is where the first one leaves least of them.
         """
-        last = float(self.y[-1])
-        further = np.geomspace(1e-3, 1e9, 400)
-        grown = (1 + c) * (self.part.losses(last + further) - self.loss[-1]) - further * (further / 2 + last)
-        if near is not None:
-            grown = grown - further * (further / 2 + last - near.place) / near.width**2
-        width = float((further / np.sqrt(2 * np.maximum(grown - 1, 1e-300))).min())
-        return power_of_two(min(widest, width))
+        last, further = float(self.y[-1]), np.geomspace(1e-3, 1e9, 800)
+        losses = self.part.losses(last + further) - self.loss[-1]
+        grown = np.max([_grown(last, further, (1 + c) * losses, near) for c, near in lines], axis=0)
+        width = widest
+        while True:
+            left = grown - (further / width) ** 2 / 2
+            rising = left > 1
+            if not rising.any():
+                return [(last, width)]
+            valley = int(np.argmin(left[: max(int(np.argmax(rising)), 1)]))
+            if left[valley] < -_DEEP or width <= _STEEPEST:
+                break
+            width /= 2
+        beyond, rest = further[valley + 1 :] - further[valley], np.maximum(left[valley + 1 :] - 1, 1e-300)
+        steep = power_of_two(min(width, float((beyond / np.sqrt(2 * rest)).min())))
+        return [(last, width), (last + float(further[valley]), steep)]
 
     def best(self, epsilon: float) -> float:
         """Return the logarithm of the least sum of Chernoff's bounds at an epsilon."""
@@ -166,6 +181,12 @@ class Outlook:
         return float(np.logaddexp((self.bulk - moved).min(axis=0), (self.jumps - moved).min(axis=0)).min())
 
 
+def _grown(last: float, further: Floats, losses: Floats, near: SoftCut | None) -> Floats:
+    """Return by how much the logarithm of a tilted density grows beyond the last output, without the far cut."""
+    grown = losses - further * (further / 2 + last)
+    return grown if near is None else grown - further * (further / 2 + last - near.place) / near.width**2
+
+
 def power_of_two(number: float) -> float:
     """Return the largest power of two that is at most ``number``, and at least 2^-40."""
-    return max(math.ldexp(0.5, math.frexp(number)[1]), 2.0**-40)
+    return max(math.ldexp(0.5, math.frexp(number)[1]), _STEEPEST)

@@ -37,11 +37,8 @@ from dpproof.accountant.privacy_loss.by_inversion import Ends, delta_by_inversio
 from dpproof.accountant.privacy_loss.chernoff import Coarse, chernoff
 from dpproof.accountant.privacy_loss.grid import StepTooSmallError
 from dpproof.accountant.privacy_loss.planning import GridTooLargeError
-from dpproof.accountant.privacy_loss.saddle import (
-    Inapplicable,
-    Parts,
-    saddle_for_epsilon,
-)
+from dpproof.accountant.privacy_loss.saddle import Inapplicable, Parts
+from dpproof.accountant.privacy_loss.saddle_search import saddle_for_epsilon
 from dpproof.accountant.privacy_loss.sharing import Shared
 from dpproof.accountant.privacy_loss.single import (
     delta_in_closed_form,
@@ -245,8 +242,8 @@ def _epsilon(way: _Way, delta: Fraction, known: float, shares: bool) -> Ends:
     most = way.largest if way.infinite[1] <= delta else (0.0, math.inf)
     if delta == 0:
         return most
-    if most[1] == 0:
-        return 0.0, 0.0
+    if most[1] <= known:
+        return 0.0, most[1]
     if (gaussian := _as_one_gaussian(parts)) is not None:
         found = gaussian.epsilon(delta)
         return found.lower, found.upper

