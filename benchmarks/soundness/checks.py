@@ -26,7 +26,8 @@ from dpproof.accountant.pairs.unequal_gaussians import UnequalGaussians
 from dpproof.accountant.privacy_loss.by_grid import epsilon_by_grid
 from dpproof.accountant.privacy_loss.by_inversion import epsilon_by_inversion
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from dpproof.accountant.privacy_loss.saddle import Inapplicable, saddle_for_epsilon
+from dpproof.accountant.privacy_loss.saddle import Inapplicable
+from dpproof.accountant.privacy_loss.saddle_search import saddle_for_epsilon
 
 _WIDE, _FINE = 1e-2, 1e-6
 
