@@ -85,7 +85,7 @@ def compare_runs(
     if other.diverged is None and not recorded.raised and not other.raised:
         _mark_visible(partial(_run, mechanism, first, known=known), recorded, paid)
     loss = composed(paid)
-    doubts = list(_doubts(recorded, again))
+    doubts = [*_doubts(recorded, again), *_drawn_seeds(recorded.trace)]
     seen = [*_structure(recorded, other, delta), *_sensitivities(paid, delta)]
     seen += _excess(paid, loss, epsilon, delta, _numbers(recorded.output))
     seen += _seeds(recorded, again, other, seen)
@@ -111,7 +111,8 @@ def _unpriced(paid: Sequence[Charge]) -> Iterator[Seen]:
 def _seeds(recorded: _Run, again: _Run, other: _Run, seen: Sequence[Seen]) -> Iterator[Seen]:
     """Generate each line that gives a generator a seed; where the outputs differ, it is a difference."""
     sure = any(one.sure and one.kind in UNCOVERED for one in seen)
-    for place in dict.fromkeys(one for _, _, one in recorded.trace.seeded):
+    fixed = [place for _, seed, place in recorded.trace.seeded if not recorded.trace.drew(seed)]
+    for place in dict.fromkeys(fixed):
         first, repeated, second = (
             [seed for _, seed, at in run.trace.seeded if at == place] for run in (recorded, again, other)
         )
@@ -124,6 +125,17 @@ def _seeds(recorded: _Run, again: _Run, other: _Run, seen: Sequence[Seen]) -> It
             " generator without a given seed, or from one that the caller passes."
         )
         yield Seen("seed", text, place, sure)
+
+
+def _drawn_seeds(trace: Trace) -> Iterator[Seen]:
+    """Generate the lines that give a generator a seed that the run has drawn, as a forest does for each of its trees."""
+    for place in dict.fromkeys(place for _, seed, place in trace.seeded if trace.drew(seed)):
+        text = (
+            "The seed of this generator was drawn in the run. dpproof does not follow the noise of such a generator, so"
+            " it does not know what this noise covers. Check the whole function with `dpproof audit`, which needs its"
+            " outputs only."
+        )
+        yield Seen("seed", text, place, sure=False)
 
 
 def _primitives(trace: Trace) -> list[tuple[Any, str, Any]]:

@@ -18,6 +18,9 @@ BELOW = (str(Path(__file__).parents[1]), str(Path(np.__file__).parent), "random.
 RUNNER = str(Path(__file__).with_name("comparing.py"))
 """The file that calls the mechanism; the frames above it belong to the caller of the comparison."""
 SEEDS = (20_260_217, 20_260_218)
+_LARGE = 1 << 16
+"""A smaller seed that was drawn, too, may be a coincidence."""
+_INTEGERS = ("integers", "randint", "randrange", "getrandbits", "randbelow", "randbits")
 
 
 class Family(enum.Enum):
@@ -105,6 +108,12 @@ class Trace:
     def is_seeded(self, generator: Any) -> bool:
         """Return whether this run gave a generator (or a module with one) a seed."""
         return any(one is generator for one, _, _ in self.seeded)
+
+    def drew(self, seed: Any) -> bool:
+        """Return whether the run drew this seed: an integer that is too large to be drawn by chance."""
+        if not isinstance(seed, int | np.integer) or seed < _LARGE:
+            return False
+        return any(seed in np.ravel(one.picked).tolist() for one in self.draws if one.name in _INTEGERS)
 
     def draw(self, made: Draw) -> Draw | None:
         """Add a draw; return the same draw of the recorded run.

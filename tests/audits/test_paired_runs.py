@@ -88,6 +88,26 @@ def test_noise_of_a_given_seed_is_no_noise(noise, seed):
     assert f"{__file__}:" in found.seen[0].place
 
 
+def test_a_seed_that_was_drawn_is_a_doubt_and_no_difference():
+    """As in a forest, which draws a seed for each tree."""
+
+    def forest(data, rng):
+        seeds = rng.integers(1 << 31, size=3).tolist()
+        return [np.random.RandomState(seed).laplace(len(data)) for seed in seeds]
+
+    found = compare_runs(forest, MORE, LESS, epsilon=1)
+    assert found.answer is Answer.UNDECIDED
+    assert "The seed of this generator was drawn in the run." in found.seen[0].text
+
+
+def test_a_small_seed_that_was_drawn_by_chance_is_a_given_seed():
+    def chosen(data, rng):
+        rng.integers(5, 6)
+        return np.random.RandomState(5).laplace(len(data))
+
+    assert "The seed of this generator is 5." in compare_runs(chosen, MORE, LESS, epsilon=1).seen[0].text
+
+
 def test_a_seeded_choice_that_agrees_is_undecided():
     def chosen(data):
         return np.random.default_rng(5).choice(2, p=[0.9 - len(data) / 100, 0.1 + len(data) / 100])
