@@ -76,15 +76,20 @@ class Spies:
         self.called = {kind: set() for kind in (*Assumption, "transform")}
 
     def on(self, monkeypatch, module, name, kind):
+        def noted(original):
+            @functools.wraps(original)
+            def spied(*arguments, **options):
+                caller = self._caller()
+                if caller is not None:
+                    self.called[kind].add(caller)
+                return original(*arguments, **options)
+
+            return spied
+
         original = getattr(module, name)
-
-        @functools.wraps(original)
-        def spied(*arguments, **options):
-            caller = self._caller()
-            if caller is not None:
-                self.called[kind].add(caller)
-            return original(*arguments, **options)
-
+        spied = noted(original)
+        if getattr(original, "nin", 0) == 2:
+            spied.accumulate = noted(original.accumulate)
         monkeypatch.setattr(module, name, spied)
 
     def _caller(self):
