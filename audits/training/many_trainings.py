@@ -28,7 +28,7 @@ from dpproof.audits.training.watching import Array, Model, Records
 
 
 def black_box(job: Job, trainings: int) -> AuditedTraining:
-    """Audit from crafted weights: the first half of the records is used without privacy to make them."""
+    """Audit a training that begins at crafted weights, which the first half of the records makes without privacy."""
     _check_claim(job)
     _check_classes(job.records)
     half = len(job.records) // 2

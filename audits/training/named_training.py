@@ -73,7 +73,7 @@ class NamedTraining:
 
     @classmethod
     def read(cls, how: Told) -> NamedTraining:
-        """Return the target that ``how``, the record of an earlier audit, describes."""
+        """Return the training and its claim from ``how``, the record of an earlier audit."""
         parameters = DPSGDParameters.read(how.table("parameters"))
         return cls(how.text("training"), Attack(how.text("attack")), parameters)
 

@@ -112,7 +112,7 @@ class TorchModel:
     def _trained(
         self, train: Train, records: Records, seed: int, look: Callable[[Array], None]
     ) -> tuple[Any, Any]:
-        """Return a model after training it, and what the training returned.
+        """Train a copy of the model, and return the copy and what the training returned.
 
         torch's own generator begins with the seed, so no two trainings have the same noise, even if the function does
         not use the seed.

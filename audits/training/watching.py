@@ -128,7 +128,7 @@ class Changes:
     count: int = 0
 
     def __call__(self, now: Array) -> None:
-        """Compare these weights with the last ones."""
+        """Take the weights after a step: if they changed, count the change and call ``see``."""
         if not np.array_equal(now, self.last):
             before, self.last = self.last, now
             self.count += 1
