@@ -153,6 +153,16 @@ def test_jumps_rarer_than_the_smallest_double_are_charged():
     assert (np.abs(np.exp(values) - (1 + found)) <= errors + inexact + 1e-15).all()
 
 
+def test_a_ratio_of_jumps_that_is_rounded_to_zero_has_no_quotient():
+    """The quotient at t = 0 is 1 however rare jumps are. With a ratio of 0 it came out as 0."""
+    base, cut = loss_of(Change.REMOVED, 1e-9, 1.0, []), SoftCut(39.5, 0.125)
+    steps = JumpingSteps(base.bulk(cut), base.jumps(cut), 1, 0.0)
+    assert steps.ratio(0.05)[0] == 0
+    with pytest.raises(Inapplicable):
+        steps.values(0.05, 64.0, 12)
+    assert math.isfinite(steps.line(0.05).log_mgf)
+
+
 @pytest.mark.slow
 def test_losses_beyond_doubles_are_refused_or_bounded():
     """An accepted rate at which a tilt has no finite density."""
