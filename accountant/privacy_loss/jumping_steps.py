@@ -107,18 +107,23 @@ class JumpingSteps:
         """Return the log of (m^T - b^T) at c + i n step over its value at c, and absolute errors of this quotient.
 
         With u = b(c + it)/b(c), v = j(c + it)/j(c) and r = j(c)/b(c), it is ((u + r v)^T - u^T)/((1 + r)^T - 1).
+
+        Raises:
+            Inapplicable: if r is below the smallest double, or a moment-generating function is not known.
         """
         n, (r, error) = self.times, self.ratio(c)
+        if r == 0:
+            raise Inapplicable("the ratio of jumps to all other outcomes is below the smallest double")
         (u, u_error), (v, v_error) = (_with_error(part, c, step, count) for part in (self.bulk, self.jumps))
         log_u = log_of_one_plus(u)
         exponent = n * log_of_one_plus(r * (1 + v) * exp_of_complex(-log_u))
-        log_scale = float(log_expm1(n, np.array(math.log(r)))) if r > 0 else 0.0
+        log_scale = float(log_expm1(n, np.array(math.log(r))))
         found = n * log_u + _log_of_expm1(exponent) - log_scale
         size = np.exp(np.minimum(found.real, 600.0))
         v_error = v_error + 2 * EPS
         largest_v = np.abs(1 + v) + v_error
         largest = log_u.real + np.log1p((u_error + 1.02 * r * largest_v) * np.exp(-log_u.real))
-        lead = math.log(n * r) - log_scale if r > 0 else 0.0
+        lead = math.log(n * r) - log_scale
         wrong = _exp(lead + (n - 1) * largest) * (
             v_error + largest_v * (error + EPS * (120 + 2 * np.abs(log_u)))
         )

@@ -19,7 +19,7 @@ from dpproof.accountant.privacy_loss.by_inversion import epsilon_by_inversion
 from dpproof.accountant.privacy_loss.jump_outlook import Outlook
 from dpproof.accountant.privacy_loss.jumping_steps import JumpingSteps
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from dpproof.accountant.privacy_loss.rare_jumps import _on_two_lines
+from dpproof.accountant.privacy_loss.rare_jumps import _on_two_lines, _without_far_jumps
 from dpproof.accountant.privacy_loss.saddle import Inapplicable
 from dpproof.accountant.privacy_loss.single import epsilon_by_shares
 from tests.quadrature import integral, loss_of
@@ -100,6 +100,22 @@ def test_the_probability_of_a_jump_is_below_its_bound_and_close(change, rate, si
             assert bound - exact <= flint.arb(1e-9)
 
 
+@rows("times", [1, 3])
+@rows("change", [Change.REMOVED, Change.REPLACED])
+def test_the_mass_beyond_every_far_cut_is_charged(change, times, monkeypatch):
+    """The cuts are so near that the bound fails if the mass of any of them is left out."""
+    base = loss_of(change, 1e-3, 0.8, [])
+    outlook = Outlook(base, times, 12.0)
+    monkeypatch.setattr(outlook, "far_cuts", lambda *_: [(5.0, 1.5), (3.0, 0.03125)])
+    kept, rest = _without_far_jumps(base, times, outlook, (1.0, None))
+    masses = [times * math.exp(base.log_jump_mass(cut)) for cut in kept.cuts]
+    assert len(masses) == (4 if change is Change.REPLACED else 2)
+    with precision(200):
+        dropped = 1 - integral(kept, flint.acb(0)).real ** times
+        assert flint.arb(math.fsum(masses) - min(masses)) < dropped <= flint.arb(rest)
+    assert rest < 1.01 * math.fsum(masses)
+
+
 @rows(("change", "rate", "sigma", "c", "cuts"), JUMPS)
 def test_jumps_decay_at_least_as_proved(change, rate, sigma, c, cuts):
     jumps, times = loss_of(change, rate, sigma, cuts), c * np.array([0.5, 3.0, 20.0])
@@ -151,6 +167,16 @@ def test_jumps_rarer_than_the_smallest_double_are_charged():
     values, errors = JumpingSteps(base.bulk(cut), base.jumps(cut), 1, 0.0).values(0.05, 64.0, 12)
     found, inexact = base.jumps(cut).minus_one(0.05, 64.0, 12)
     assert (np.abs(np.exp(values) - (1 + found)) <= errors + inexact + 1e-15).all()
+
+
+def test_a_ratio_of_jumps_that_is_rounded_to_zero_has_no_quotient():
+    """The quotient at t = 0 is 1 however rare jumps are. With a ratio of 0 it came out as 0."""
+    base, cut = loss_of(Change.REMOVED, 1e-9, 1.0, []), SoftCut(39.5, 0.125)
+    steps = JumpingSteps(base.bulk(cut), base.jumps(cut), 1, 0.0)
+    assert steps.ratio(0.05)[0] == 0
+    with pytest.raises(Inapplicable):
+        steps.values(0.05, 64.0, 12)
+    assert math.isfinite(steps.line(0.05).log_mgf)
 
 
 @pytest.mark.slow
