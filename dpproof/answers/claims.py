@@ -319,19 +319,20 @@ def _mechanism(claim: Claim) -> _Compared:
 
 
 def _compared(claim: Claim, account: Account, guarantee: Profile, attained: Profile | None) -> _Compared:
-    """Return the account, and whether it proves or refutes the promise. The account's own epsilon decides first.
+    """Return the account, and whether it proves or refutes the promise.
 
-    If the promise cannot be compared with the guarantee, the attained epsilon alone can still refute the promise.
+    The account's own epsilon decides first, and the epsilon that a pair of neighbours attains.
     """
     promised = claim.promise.get("epsilon")
-    if promised is not None and account.bound.upper <= exact(promised):
-        return account, True, False, []
+    if promised is not None:
+        if account.bound.upper <= exact(promised):
+            return account, True, False, []
+        if account.released is not None and account.released.lower > exact(promised):
+            return account, False, True, []
     try:
         return account, *_settled(claim, guarantee, attained), []
     except (ArithmeticError, MemoryError) as error:
-        least = None if promised is None or account.released is None else account.released.lower
-        broken = least is not None and least > exact(promised or 0)
-        return account, False, broken, [] if broken else [f"not certified: {_cause(error)}"]
+        return account, False, False, [f"not certified: {_cause(error)}"]
 
 
 def _audited(claim: Claim, until: float | None, options: AuditOptions) -> _Heard:
