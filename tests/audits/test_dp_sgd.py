@@ -196,7 +196,7 @@ def test_whole_runs_show_half_the_noise_and_nothing_where_it_is_right(torch, vie
     broken = Settings(variant="half noise", **settings)
     assert audit(LoopAudit(broken, view, steps=4), seed=0, budget=600).verdict is Finding.VIOLATION
     assert (
-        audit(LoopAudit(Settings(**settings), view, steps=4), seed=0, budget=300).verdict
+        audit(LoopAudit(Settings(**settings), view, steps=4), seed=0, budget=150).verdict
         is not Finding.VIOLATION
     )
 

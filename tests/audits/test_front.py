@@ -245,8 +245,8 @@ def test_an_explanation_that_is_seldom_right_is_not_offered(monkeypatch):
 
 @pytest.mark.slow
 def test_most_explanations_are_right_on_faults_that_nobody_tuned_on():
-    """Every eighth of the faults; ``python -m benchmarks.audits.held_out`` measures all and stores the rates."""
-    found = [rate for kind, rate in measured(FAULTS[::8]).items() if kind]
+    """Every sixteenth of the faults; ``python -m benchmarks.audits.held_out`` measures all and stores the rates."""
+    found = [rate for kind, rate in measured(FAULTS[::16]).items() if kind]
     assert sum(rate.right for rate in found) >= 0.75 * sum(rate.given for rate in found) > 0
     stored = json.loads(FILE.read_text(encoding="utf-8"))
     assert all(one["right"] <= one["given"] <= len(FAULTS) for one in stored.values())
