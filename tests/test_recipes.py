@@ -159,7 +159,8 @@ def audit_finds_half_the_noise_and_nothing_else(copy):
 def house_has_room_for_them(copy):
     git(copy.folder, "add", "--all")
     tests = ("tests/test_house.py", "tests/test_import_direction.py")
-    copy.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *tests)
+    others = "not certificates_give"  # it derives all verdicts again, which takes a minute
+    copy.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", "-k", others, *tests)
 
 
 def test_the_recipes_lead_to_a_paper_an_algorithm_and_its_audit(tmp_path):
