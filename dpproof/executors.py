@@ -211,7 +211,7 @@ def executor_for(workers: int = 1, cluster: str | None = None) -> Iterator[Execu
     elif workers == 1:
         yield journaled(None)
     else:
-        with ProcessPoolExecutor(workers, context()) as pool:
+        with ProcessPoolExecutor(workers, _start_method()) as pool:
             try:
                 yield journaled(pool)
             except BaseException:
@@ -221,8 +221,8 @@ def executor_for(workers: int = 1, cluster: str | None = None) -> Iterator[Execu
                 raise
 
 
-def context() -> multiprocessing.context.BaseContext | None:
-    """Return how new processes are started. None is Python's own way, which forks this process on Linux.
+def _start_method() -> multiprocessing.context.BaseContext | None:
+    """Return the way in which new processes start. None means Python's default, which forks this process on Linux.
 
     A fork of a process that has imported JAX may never end, because the threads of JAX do not exist in the copy.
     """

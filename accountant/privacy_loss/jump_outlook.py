@@ -84,8 +84,10 @@ class Plan:
 _WIDEST, _SPARE, _SPARES, _MOST_SPARE = 0.25, 3.0, (0.7, 0.0, 3.0), 12.0
 _LINES, _LARGEST = 128, 1e18
 _CUTS = 160
-_DEEP, _STEEPEST = 1e3, 2.0**-40
-"""A cut must somewhere leave less than exp(-1000) of the density, and its smallest width."""
+_DEEP = 1e3
+"""A soft cut is accepted if somewhere it leaves less than exp(-1000) of the density."""
+_STEEPEST = 2.0**-40
+"""The smallest width of a cut."""
 
 
 class Outlook:

@@ -69,9 +69,9 @@ class JumpingSteps:
         return self._line(c, *(rough_line_at([(part, 1)], c) for part in (self.bulk, self.jumps)))
 
     def _line(self, c: float, b: Tilted | Line, j: Tilted | Line) -> Line:
-        """Return the line from those of bulk and jumps for one step, with an infinite error.
+        """Return the line of all steps from the lines of bulk and jumps for one step. Its error counts as infinite.
 
-        The number of jumps is binomial, but not 0. Its mean and variance enter those of the loss.
+        The number of jumps has a binomial law, given that it is not 0. The moments of the loss follow from its moments.
         """
         n, rise = self.times, max(j.log_mgf - b.log_mgf, -600.0)
         exponent = n * float(np.logaddexp(0.0, rise))

@@ -102,7 +102,7 @@ def _outlook(part: Jumping, times: int, log_delta: float) -> Outlook:
 
 
 _MARGIN = 8
-"""By how much log delta may be below its estimate."""
+"""The true log delta is assumed to be at most this much below its estimate."""
 _ENOUGH = 3e-8
 """A narrow relative width of an epsilon."""
 _USUAL, _MOST_OFF, _NEARLY, _FAR_OFF, _NARROW = 2.5, 40.0, 0.5, 5.0, 1e-5

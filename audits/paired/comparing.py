@@ -128,7 +128,7 @@ def _seeds(recorded: _Run, again: _Run, other: _Run, seen: Sequence[Seen]) -> It
 
 
 def _drawn_seeds(trace: Trace) -> Iterator[Seen]:
-    """Generate the lines that give a generator a seed that the run has drawn, as a forest does for each tree."""
+    """Generate a doubt for each line that gives a generator a drawn seed, as a forest does for each of its trees."""
     for place in dict.fromkeys(place for _, seed, place in trace.seeded if trace.drew(seed)):
         text = (
             "The seed of this generator was drawn in the run. dpproof does not follow the noise of such a generator, so"

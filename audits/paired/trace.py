@@ -19,7 +19,7 @@ RUNNER = str(Path(__file__).with_name("comparing.py"))
 """The file that calls the mechanism; the frames above it belong to the caller of the comparison."""
 SEEDS = (20_260_217, 20_260_218)
 _LARGE = 1 << 16
-"""A smaller seed that was drawn, too, may be a coincidence."""
+"""A smaller seed may equal a drawn number by chance."""
 _INTEGERS = ("integers", "randint", "randrange", "getrandbits", "randbelow", "randbits")
 
 

@@ -34,7 +34,7 @@ def composed(pair: DominatingPair, count: int) -> PrivacyLoss:
 
 
 def against(guarantee: Profile, delta: float, profile: Truth, detail: str, region: str = "all") -> Outcome:
-    """Ask for epsilon; the reference at both ends must lie on the right sides of delta.
+    """Ask for epsilon. The reference must be at most delta at the upper end, and at least delta at the lower end.
 
     If the answer is that no finite epsilon holds, the reference at a large epsilon must be above delta.
     """

@@ -321,7 +321,7 @@ def _mechanism(claim: Claim) -> _Compared:
 def _compared(claim: Claim, account: Account, guarantee: Profile, attained: Profile | None) -> _Compared:
     """Return the account, and whether it proves or refutes the promise.
 
-    The account's own epsilon decides first, and the epsilon that a pair of neighbours attains.
+    The certified epsilon and the epsilon that a pair of neighbours attains are compared with the promise first.
     """
     promised = claim.promise.get("epsilon")
     if promised is not None:

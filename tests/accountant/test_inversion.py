@@ -127,7 +127,7 @@ def test_a_precision_that_adds_nothing_is_the_last_one():
 
 @pytest.mark.parametrize("caller", [53, 128, 256, 1024])
 def test_a_precision_of_the_caller_is_not_tried_twice(caller):
-    """At 256 bits the difference has 34 correct bits. The next precision must be tried."""
+    """At 256 bits only 34 bits of the difference are correct, so a higher precision must be tried."""
     with precision(caller):
         found = refined(lambda: (1 + flint.arb(2).sqrt() * flint.arb(2) ** -220) - 1)
     assert found.rel_accuracy_bits() >= 64

@@ -246,7 +246,7 @@ def test_exact_epsilon_of_the_forest_of_diffprivlib_under_add_remove():
 
 
 def test_exact_epsilon_of_the_forest_of_diffprivlib_on_two_records_and_three():
-    """All labels of the leaves, left and right of the first tree and of the second; an empty one has a fair label."""
+    """The possible labels of the four leaves: left and right of the first tree, then of the second."""
 
     def chances(counts):
         """The probabilities of the labels 0 and 1, by permute-and-flip with epsilon 1, or of a fair coin."""
