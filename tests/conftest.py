@@ -1,5 +1,6 @@
 """One profile for all property tests, and what every test leaves behind."""
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,11 @@ from hypothesis import settings
 # The same examples in every run, and no clock.
 settings.register_profile("same-every-time", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("same-every-time")
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C interrupt the tests, also where a shell has started them in the background, which ignores it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,3 +200,13 @@ def pair_of(value: DominatingPair) -> DominatingPair:
 def _magnitude(rate: Fraction) -> int:
     """Return roughly the logarithm to base 10. The number itself may be too long to print."""
     return round((rate.numerator.bit_length() - rate.denominator.bit_length()) * 0.30103)
+
+
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the different values in increasing order, as ``numpy.unique``, which imports ``numpy.ma`` in 10 ms.
+
+    >>> distinct(np.array([2, 1, 2])).tolist()
+    [1, 2]
+    """
+    increasing = np.sort(values)
+    return increasing[np.append(True, increasing[1:] != increasing[:-1])]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.normal import log_upper_tail
-from dpproof.accountant.pairs.base import Floats, Tilted
+from dpproof.accountant.pairs.base import Floats, Tilted, distinct
 from dpproof.accountant.pairs.phases import EPS, layers, phases_minus_one
 from dpproof.accountant.pairs.sampled_loss import REACH, Change, Record, Sample, SoftCut, loss_of
 from dpproof.accountant.pairs.sampled_records import Records
@@ -114,7 +114,7 @@ class SubsampledGaussianCharacteristic:
         for cut in (cut for cut in self.cuts if cut.width < 2 * step):
             near = cut.place + cut.width * np.linspace(-8, 8, 129)
             y = np.append(y, -near if cut.reflected else near)
-        y = np.unique(y)
+        y = distinct(y)
         return sum((cut.log_kept(y)[0] for cut in self.cuts), self._log_masses(y)), self.losses(y)
 
     def log_jump_mass(self, cut: SoftCut) -> float:

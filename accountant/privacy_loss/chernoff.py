@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.numbers.inversion import LEAST_DELTA
-from dpproof.accountant.pairs.base import DominatingPair, Floats
+from dpproof.accountant.pairs.base import DominatingPair, Floats, distinct
 from dpproof.accountant.privacy_loss.saddle import Inapplicable, Line, chernoff_factor, line_at
 from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair, infinite_mass
 
@@ -146,7 +146,7 @@ def _by_cells(pair: DominatingPair) -> Moments:
     """Return the bounds from the probabilities of cells of losses."""
     least, most = (min(max(end, -_FARTHEST_LOSS), _FARTHEST_LOSS) for end in pair.loss_range())
     places = np.geomspace(1e-9, 1.0, _EDGES)
-    edges = np.unique(np.concatenate([-abs(least) * places, abs(most) * places]))
+    edges = distinct(np.concatenate([-abs(least) * places, abs(most) * places]))
     cells = pair.cells(edges)
     if not cells.p.any():
         return np.zeros(len(_TRIED)), 1.0

@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from dpproof.accountant.numbers.inversion import last_where
-from dpproof.accountant.pairs.base import Characteristic, Floats
+from dpproof.accountant.pairs.base import Characteristic, Floats, distinct
 from dpproof.accountant.pairs.sampled_loss import SoftCut
 from dpproof.accountant.privacy_loss.saddle import QUIET, chernoff_factor, log_expm1
 
@@ -104,7 +104,7 @@ class Outlook:
         self.c = np.geomspace(1e-4, min(max(60 / spread, 200.0), _LARGEST), _LINES)
         grown = masses + self.c[:, None] * self.loss
         first = int(np.argmax(self.y > 0))
-        self.places = np.unique(np.linspace(first, len(self.y) - 2, _CUTS).astype(int))
+        self.places = distinct(np.linspace(first, len(self.y) - 2, _CUTS).astype(int))
         bulk = np.logaddexp.accumulate(grown, axis=1)[:, self.places]
         above = np.logaddexp.accumulate(grown[:, ::-1], axis=1)[:, ::-1][:, self.places + 1]
         with_jump = log_expm1(times, above - bulk)
