@@ -208,5 +208,6 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
     >>> distinct(np.array([2, 1, 2])).tolist()
     [1, 2]
     """
-    increasing = np.sort(values)
-    return increasing[np.append(True, increasing[1:] != increasing[:-1])]
+    increasing: NDArray[Any] = np.sort(values)
+    new = np.append(True, increasing[1:] != increasing[:-1])
+    return np.compress(new, increasing)
