@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.audits import alarms, beside, boundary, figure, power, rich
@@ -23,26 +23,34 @@ PAGE, IMAGE = Path("docs/audits.md"), Path("docs/images/audits.svg")
 
 
 def write(root: Path, folder: Path, version: str) -> list[Path]:
-    """Write the page and its figure from the rows of this engine; a part without rows says so."""
-    measured = {
-        part: read(folder / f"{part}.jsonl", engine=version)
-        for part in ("alarms", "boundary", "power", "shares", "seen", "overhead")
-    }
-    figure.draw(measured["power"], root / IMAGE)
+    """Write the page and its figure; a section without rows of this engine stays as it is on the page."""
+    measured = {part: read(folder / f"{part}.jsonl", engine=version) for part in SECTIONS}
+    old = _text(root / PAGE)
+    if measured["power"]:
+        figure.draw(measured["power"], root / IMAGE)
+    sections = {part: _section(part, rows, version, old) for part, rows in measured.items()}
     lines = [
-        *_head(version),
-        *_alarms(measured["alarms"]),
-        *_boundary(measured["boundary"]),
-        *_power(measured["power"]),
-        *_shares(measured["shares"]),
-        *_seen(measured["seen"]),
+        *_head(),
+        *(line for part, found in sections.items() if part != "overhead" for line in found),
         *rich.section(rich.stored()),
-        *_overhead(measured["overhead"]),
+        *sections["overhead"],
         *_beside(root, folder, measured["power"], measured["alarms"]),
         UNSEEN,
     ]
     (root / PAGE).write_text("\n".join(map(_wrapped, lines)), encoding="utf-8")
     return [root / PAGE, root / IMAGE]
+
+
+def _section(part: str, rows: Sequence[Row], version: str, old: str) -> list[str]:
+    """Return the lines of a section: of the rows, else as on the old page, else that it was not measured."""
+    title, *rest = SECTIONS[part](rows)
+    how = f"`python -m benchmarks.audits {part}`"
+    if rows:
+        return [title, "", f"Measured with engine {version} by {how}.", *rest]
+    start = old.find(f"{title}\n")
+    if start < 0:
+        return [title, "", f"Not measured yet: {how}.", ""]
+    return [*old[start : old.index("\n## ", start)].splitlines(), ""]
 
 
 def write_beside(root: Path, folder: Path) -> list[Path]:
@@ -52,8 +60,11 @@ def write_beside(root: Path, folder: Path) -> list[Path]:
 
 
 def _beside(root: Path, folder: Path, own: Sequence[Row], alarm_rows: Sequence[Row]) -> list[str]:
-    old = (root / PAGE).read_text(encoding="utf-8") if (root / PAGE).exists() else ""
-    return beside.section(read(folder / "peers.jsonl"), own, alarm_rows, old)
+    return beside.section(read(folder / "peers.jsonl"), own, alarm_rows, _text(root / PAGE))
+
+
+def _text(page: Path) -> str:
+    return page.read_text(encoding="utf-8") if page.exists() else ""
 
 
 def _wrapped(text: str) -> str:
@@ -61,21 +72,16 @@ def _wrapped(text: str) -> str:
     return text if text[:1] in "-|#!" else textwrap.fill(" ".join(text.split()), 115)
 
 
-def _head(version: str) -> list[str]:
+def _head() -> list[str]:
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     return [
         "# The audits, measured",
         "",
-        f"""Written by `python -m benchmarks.audits` (engine {version}, a hash of the code that
-`dpproof.audits.engine.runner` loads) on {machine}. Counts of samples and of alarms depend on the seeds only.
-Times are
-processor seconds on a machine with other work. They vary by about a third.""",
+        f"""Written by `python -m benchmarks.audits` on {machine}. Each section says which engine it was measured with.
+An engine is named by a hash of the code that `dpproof.audits.engine.runner` loads. Counts of samples and of alarms
+depend on the seeds only. Times are processor seconds on a machine with other work. They vary by about a third.""",
         "",
     ]
-
-
-def _or_missing(rows: Sequence[Row], lines: list[str], part: str) -> list[str]:
-    return lines if rows else [f"Not measured with this engine: `python -m benchmarks.audits {part}`.", ""]
 
 
 def _alarms(rows: Sequence[Row]) -> list[str]:
@@ -97,7 +103,8 @@ the outputs to be dependent. Other seeds replace them.
 numpy's noise, which keeps these claims on real numbers only.
 """,
         "",
-        *_or_missing(rows, [*alarm_table(rows), ""], "alarms"),
+        *alarm_table(rows),
+        "",
         """Each seed is audited at both levels, because the times of the checks depend on the level. The proof of
 the level is in [notes/audit_betting.md](notes/audit_betting.md).""",
         "",
@@ -114,7 +121,8 @@ def _boundary(rows: Sequence[Row]) -> list[str]:
 mechanism with the most alarms. "Floating point only" is no alarm: low bits refute numpy's noise, and they are
 right.""",
         "",
-        *_or_missing(rows, [*boundary_table(rows), ""], "boundary"),
+        *boundary_table(rows),
+        "",
     ]
 
 
@@ -129,7 +137,8 @@ Gaussian mechanism ("curve") or as one point of it ("point"). The mechanism has 
 the claim needs. Every run continues until the violation is found or
 {_budgets()} samples are spent.""",
         "",
-        *_or_missing(rows, [*power_table(rows), ""], "power"),
+        *power_table(rows),
+        "",
         f"![samples against the true epsilon](images/{IMAGE.name})",
         "",
         """Lines are limits, and dots are means. Nine of ten runs end within the bar. The horizontal axis shows the
@@ -172,7 +181,8 @@ audited twice: with the main scores alone, and with the default. The table shows
 violation
 is found without bits, at alpha = 0.01.""",
         "",
-        *_or_missing(rows, [*shares_table(rows), ""], "shares"),
+        *shares_table(rows),
+        "",
         """A refutation needs evidence of at least ln(1 / alpha) = 4.6. A score with share w costs the other
 scores ln(1 / (1 - w))
 of this evidence: 1 % for a share of 5 %. If bits refute first, the other scores pay nothing, because the
@@ -195,7 +205,8 @@ run, with learned thresholds, on mechanisms with exactly twice the claimed epsil
 stated delta. The budget is the smallest (to 10 %) at which an audit of a true claim is consistent, because
 *consistent* is then the weakest evidence. Alpha = {power.ALPHA}.""",
         "",
-        *_or_missing(rows, [*seen_table(rows), ""], "seen"),
+        *seen_table(rows),
+        "",
     ]
 
 
@@ -209,11 +220,10 @@ a true claim uses all of them: the checks of the generator, two calls with their
 blocks, bets, interval, and the violation that it would have detected. Each time is the least of fifteen, so
 the portfolios
 of the claim are already computed. The overhead is the time of the audit beyond the draws. """
-        + _overhead_verdict(rows)
-        if rows
-        else "",
+        + _overhead_verdict(rows),
         "",
-        *_or_missing(rows, [*overhead_table(rows), ""], "overhead"),
+        *overhead_table(rows),
+        "",
     ]
 
 
@@ -223,6 +233,16 @@ def _overhead_verdict(rows: Sequence[Row]) -> str:
         return "The target, below 2, is met."
     return "The target, below 2, is not met ([what takes the time](notes/audit_power.md))."
 
+
+SECTIONS: dict[str, Callable[[Sequence[Row]], list[str]]] = {
+    "alarms": _alarms,
+    "boundary": _boundary,
+    "power": _power,
+    "shares": _shares,
+    "seen": _seen,
+    "overhead": _overhead,
+}
+"""The sections by their parts in the command line."""
 
 UNSEEN = """## What no audit of this kind can see
 
