@@ -4,6 +4,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -26,10 +27,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="leave out what the fast tier has run without extras: fast tests of files that ask for no extra",
     )
+    parser.addoption(
+        "--slow-part", metavar="K/N", help="of the slow tests, run part K of N (from 0); others all"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """``--after-fast``: keep slow tests, doctests, and all tests of files that skip tests where an extra is missing."""
+    """``--after-fast``: keep slow tests, doctests, and all tests of files that skip tests where an extra is missing.
+
+    ``--slow-part``: keep a part of the slow tests.
+    """
+    kept = items
     if config.getoption("--after-fast"):
         texts = {path: path.read_text(encoding="utf-8") for path in {item.path for item in items}}
         asks = {path for path, text in texts.items() if "importorskip" in text or "skipif" in text}
@@ -38,8 +46,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             for item in items
             if item.get_closest_marker("slow") or item.path in asks or not isinstance(item, pytest.Function)
         ]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
-        items[:] = kept
+    if part := config.getoption("--slow-part"):
+        number, parts = map(int, part.split("/"))
+        of_item = (crc32(item.nodeid.encode()) % parts for item in kept)
+        kept = [
+            item
+            for item, one in zip(kept, of_item, strict=True)
+            if one == number or not item.get_closest_marker("slow")
+        ]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
 
 
 @pytest.fixture(autouse=True)
