@@ -279,7 +279,7 @@ def test_captions_of_curves_name_what_they_assume():
     from dpproof.report.html import _drawn
 
     for name, given, assumed in (
-        ("laplace", (("scale", 650), ("compositions", 300)), True),
+        ("discrete-gaussian", (("sigma", 40.0), ("compositions", 3)), True),
         ("gaussian", (("sigma", 5.0),), False),
     ):
         for _, caption in _drawn(name, given, Adjacency.BY_SENSITIVITY):
