@@ -242,8 +242,8 @@ def test_answers_of_today_assume_nothing(run):
 @pytest.mark.usefixtures("assuming")
 def test_a_claim_file_and_its_report_show_them(run, tmp_path):
     (tmp_path / "dpproof.toml").write_text(
-        '[[claim]]\nname = "a"\nmechanism = "laplace"\nparameters = { scale = 550, compositions = 300 }\n'
-        'adjacency = "by-sensitivity"\nepsilon = 0.59\ndelta = 1e-3\naudit = { budget = 10 }\n'
+        '[[claim]]\nname = "a"\nmechanism = "discrete-gaussian"\nparameters = { sigma = 40, compositions = 3 }\n'
+        'adjacency = "by-sensitivity"\nepsilon = 0.08\ndelta = 1e-3\naudit = { budget = 10 }\n'
     )
     ran = run(
         "check", tmp_path / "dpproof.toml", "--no-audits", "--html", tmp_path / "made", "--markdown",
