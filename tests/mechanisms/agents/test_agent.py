@@ -505,14 +505,14 @@ def test_rlsvi_and_thompson_keep_their_guarantees() -> None:
 
 @pytest.mark.slow
 def test_sdp_pe_learns_with_users_in_the_shuffle_model(tmp_path: FilePath) -> None:
-    one = small("sdp-pe", episodes=50, epsilon=5, starts=[0], journal=tmp_path / "run.sqlite")
-    serve(one, 40)
+    one = small("sdp-pe", episodes=100, epsilon=5, starts=[0], journal=tmp_path / "run.sqlite")
+    serve(one, 80)
     assert one.result.trust.value == "shuffle"
     assert one.result.epsilon("1e-5").upper <= 5
     one.save(tmp_path / "agent.npz")
     assert load_agent(tmp_path / "agent.npz").result is not None
     one.close()
-    again = small("sdp-pe", episodes=50, epsilon=5, starts=[0], journal=tmp_path / "run.sqlite")
+    again = small("sdp-pe", episodes=100, epsilon=5, starts=[0], journal=tmp_path / "run.sqlite")
     assert [batch.integers for batch in again._learner._stream.releases] == [
         batch.integers for batch in one._learner._stream.releases
     ]
