@@ -29,9 +29,7 @@ ONE = Size((1.0, 10.0), 1, ("bandit",))
 @pytest.mark.parametrize("module", STUDIES)
 def test_an_experiment_shows_the_runs_of_the_benchmark_and_makes_none_twice(module, tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(
-        benchmark, "SCORES", tmp_path / "unpublished.csv"
-    )  # the page of the benchmark is short
+    monkeypatch.setattr(benchmark, "SCORES", tmp_path / "none.csv")  # its page shows these runs only
     study, shown = module.STUDY, {arm.name for arm in module.SHOWN}
     answer = study.run(tmp_path, True, 0, ONE, workers=1)
     names = {arm.name for arm in module.SHOWN if arm.fits(PROBLEMS["bandit"])}
