@@ -242,8 +242,8 @@ def test_answers_of_today_assume_nothing(run):
 @pytest.mark.usefixtures("assuming")
 def test_a_claim_file_and_its_report_show_them(run, tmp_path):
     (tmp_path / "dpproof.toml").write_text(
-        '[[claim]]\nname = "a"\nmechanism = "laplace"\nparameters = { scale = 550, compositions = 300 }\n'
-        'adjacency = "by-sensitivity"\nepsilon = 0.59\ndelta = 1e-3\naudit = { budget = 10 }\n'
+        '[[claim]]\nname = "a"\nmechanism = "discrete-gaussian"\nparameters = { sigma = 40, compositions = 3 }\n'
+        'adjacency = "by-sensitivity"\nepsilon = 0.08\ndelta = 1e-3\naudit = { budget = 10 }\n'
     )
     ran = run(
         "check", tmp_path / "dpproof.toml", "--no-audits", "--html", tmp_path / "made", "--markdown",
@@ -279,7 +279,7 @@ def test_captions_of_curves_name_what_they_assume():
     from dpproof.report.html import _drawn
 
     for name, given, assumed in (
-        ("laplace", (("scale", 650), ("compositions", 300)), True),
+        ("discrete-gaussian", (("sigma", 40.0), ("compositions", 3)), True),
         ("gaussian", (("sigma", 5.0),), False),
     ):
         for _, caption in _drawn(name, given, Adjacency.BY_SENSITIVITY):

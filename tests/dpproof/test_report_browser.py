@@ -19,6 +19,7 @@ from dpproof.answers.claims import check_claim
 from dpproof.claim_file import claim_from
 from dpproof.proofs_check import registry
 from dpproof.report.html import render
+from tests.verified import share_certificates
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "build" / "npm" / "axe-core" / "axe.min.js"
@@ -151,6 +152,7 @@ def test_a_table_that_is_too_wide_would_be_noticed(page, browse):
 @pytest.fixture(scope="module")
 def paper_page():
     """A report on two papers without their audits, which take a minute."""
+    share_certificates()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(papers, "corpus_cases", lambda _paper: ())
         return render(papers=[papers.check_paper(registry.papers()[name]) for name in ("rlsvi", "expert")])

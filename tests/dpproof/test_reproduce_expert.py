@@ -15,7 +15,7 @@ from dpproof.reproduction.expert.study import STUDY
 needed = pytest.mark.skipif(
     study.missing() != [], reason="the extras `rl` and `torch` are not installed: no experiment"
 )
-TINY = Size(("cartpole",), 600, 0.9, 5, 5, 1, 300, 64, (10.0,), 2, 1)
+TINY = Size(("cartpole",), 600, 0.9, 5, 5, 1, 60, 64, (10.0,), 2, 1)
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from dpproof.proofs_check.verdict import Verdict
 from dpproof.wording import result_words
 from tests.proofs_check.hints import make_goal
 from tests.rows import tiered
-from tests.verified import results
+from tests.verified import results, share_certificates
 
 KEYS = {
     "id", "verdict", "method", "certificate", "depends_on", "assumptions", "domain", "point", "corrected_by",
@@ -30,6 +30,8 @@ VERDICTS = {verdict.value for verdict in Verdict}
 
 @pytest.mark.parametrize("name", [pytest.param("papers", marks=pytest.mark.slow), "rlsvi", "classic"])
 def test_every_statement_is_listed_with_the_contracts_keys(run, name):
+    if name == "papers":
+        share_certificates()
     ran = run("verify", name, "--json")
     answer = ran.json
     assert (ran.code, ran.err, answer["schema"]) == (0, "", 1)
@@ -69,6 +71,7 @@ def test_an_id_given_twice_is_answered_once(run):
 @pytest.mark.parametrize("name", tiered(["papers", "rlsvi"], fast=1))
 @pytest.mark.usefixtures("another_record")
 def test_a_departure_from_the_record_is_an_error(run, name):
+    share_certificates()
     ran = run("verify", name, "--json")
     assert ran.code == 1
     assert ran.err == "dpproof: rlsvi.eq2: recorded REFUTED, found PROVED\n"
@@ -95,6 +98,7 @@ def test_nothing_named_is_refused(refused):
 
 @pytest.mark.slow
 def test_all_papers_end_with_what_is_decided(run):
+    share_certificates()
     ran = run("verify", "papers")
     decided, proved = ran.out.splitlines()[-2:]
     assert "statements decided (" in decided

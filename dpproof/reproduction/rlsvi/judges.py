@@ -11,6 +11,7 @@ from typing import Final
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
+from dpproof.accountant.numbers.arithmetic import cache
 from dpproof.accountant.rl.rlsvi.rlsvi import ACCOUNTANT, RLSVIParameters, published_rho
 from dpproof.accountant.theorems.composition import advanced_epsilon
 from dpproof.reproduction.claims import Evidence, Judge
@@ -27,6 +28,7 @@ _DEEP: Final = ("river-swim", "river-swim-4", "chain")
 _PRINTED: Final = "RLSVI, printed"
 
 
+@cache
 def _accounted(parameters: RLSVIParameters) -> PrivacyResult:
     return ACCOUNTANT.account(parameters, Adjacency.REWARDS_ONLY)
 
