@@ -140,7 +140,9 @@ def steps_of(change, rate, sigma, cuts, times):
 
 @pytest.mark.slow
 @rows(("change", "rate", "sigma", "c", "cuts"), JUMPS[:3])
-def test_outcomes_with_a_jump_have_the_mgf_of_all_outcomes_less_that_of_the_bulk(change, rate, sigma, c, cuts):
+def test_outcomes_with_a_jump_have_the_mgf_of_all_outcomes_less_that_of_the_bulk(
+    change, rate, sigma, c, cuts
+):
     step, places = 2.0 ** math.floor(math.log2(c / 8)), (0, 1, 7, 39)
     part, once = steps_of(change, rate, sigma, cuts, 1)
     with precision(400):

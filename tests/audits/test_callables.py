@@ -76,7 +76,7 @@ def test_an_output_of_any_kind_is_audited(form):
 @pytest.mark.slow
 @pytest.mark.parametrize("form", tiered(["text", "ragged", "abort"], fast=1))
 def test_level_on_randomised_responses_that_are_exact_in_any_form(form):
-    """80 runs of 400 samples at level 0.05: at most 11 alarms, the 99.9% quantile. A level of 0.25 is seen 99 in 100."""
+    """80 runs of 400 samples at level 0.05: at most 11 alarms, the 99.9% quantile; 0.25 is seen 99 in 100."""
     alarms, runs, alpha = 0, 80, 0.05
     for seed in range(runs):
 
