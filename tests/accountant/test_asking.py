@@ -77,9 +77,8 @@ def test_a_composition_is_that_of_the_pairs():
         ]
     )
     found = compose(TRAINING, SUM, HISTOGRAM)
-    for delta in ("1e-3", "1e-6"):
-        assert found.epsilon(delta).lower <= both.epsilon(delta).upper
-        assert both.epsilon(delta).lower <= found.epsilon(delta).upper
+    one, other = found.epsilon("1e-6"), both.epsilon("1e-6")
+    assert max(one.lower, other.lower) <= min(one.upper, other.upper)
 
 
 MIXED = {
@@ -224,8 +223,7 @@ def test_a_composition_of_compositions_is_no_smaller_than_one_of_all():
     )
     flat = compose(laplace, training, laplace, coins)
     nested = compose(compose(laplace, training), compose(laplace, coins))
-    for epsilon in (0.5, 1):
-        assert nested.delta(epsilon).upper >= flat.delta(epsilon).lower
+    assert nested.delta(0.5).upper >= flat.delta(0.5).lower
 
 
 @pytest.mark.slow

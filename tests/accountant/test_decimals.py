@@ -203,12 +203,15 @@ def test_a_parameter_moves_privacy_in_the_direction_that_is_stated(name, field, 
     value = 1.0 if value is None else value
     low, high = (replace(parameters, **{field: value * factor}) for factor in (0.75, 0.9))
     more, less = (high, low) if safer > 0 else (low, high)
-    seen = 0
+    seen, known_pairs = 0, []
     for relation in Adjacency:
         try:
             private, other = (accountant.account(each, relation).guarantee for each in (more, less))
         except (UnprovedAdjacencyError, ValueError):
             continue
+        if (private, other) in known_pairs:  # the same guarantees under another relation
+            continue
+        known_pairs.append((private, other))
         for epsilon in ("0.001", "0.7"):
             assert private.delta(epsilon).lower <= other.delta(epsilon).upper
             known = other.delta(epsilon).upper if wide else other.delta(epsilon).lower

@@ -309,8 +309,8 @@ def test_a_step_below_the_slack_is_refused():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("delta", [1e-6, 1e-8, 1e-10])
-def test_rare_jumps_are_answered_to_a_percent_or_two(delta):
+def test_rare_jumps_are_answered_to_a_percent_or_two():
+    delta = 1e-8
     composed = profile([(SubsampledGaussian(1e-6, 0.5), 1000)], delta=delta)
     high = composed.epsilon(delta)[1]
     assert composed.upper(high) - composed.lower(high) <= 0.03 * composed.upper(high)

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import cache
 
 import mpmath
 import numpy as np
@@ -183,9 +184,14 @@ def test_listed_orders_are_routes(alpha):
     assert many.upper >= both.lower
 
 
+@cache
+def most(guarantee, position):
+    return guarantee.delta(position).upper
+
+
 def line(guarantee, alpha, position):
     """The false negative rate that one point of the profile imposes: a lower end, by itself."""
-    delta, t = guarantee.delta(abs(position)).upper, math.exp(position)
+    delta, t = most(guarantee, abs(position)), math.exp(position)
     return 1 - delta - t * alpha if position >= 0 else t * (1 - delta - alpha)
 
 
@@ -197,11 +203,11 @@ def line(guarantee, alpha, position):
         Hidden(PureDP(1)),
     ],
 )
-@pytest.mark.parametrize("alpha", [0.1, 0.25, 0.3, 0.6])
-def test_no_single_line_is_above_the_upper_end(guarantee, alpha):
+def test_no_single_line_is_above_the_upper_end(guarantee):
     """A bound on one direction has a notch at t = 1: the top may lie on either side of it."""
-    found = trade_off(guarantee, alpha)
-    assert found.upper >= max(line(guarantee, alpha, x) for x in np.linspace(-1.5, 1.5, 31)) - 1e-12
+    for alpha in (0.1, 0.25, 0.3, 0.6):
+        found = trade_off(guarantee, alpha)
+        assert found.upper >= max(line(guarantee, alpha, x / 10) for x in range(-15, 16)) - 1e-12
 
 
 @pytest.mark.parametrize("missing", ["1e-12", "1e-30", "1e-300"])

@@ -82,10 +82,10 @@ def test_several_pairs_are_compared_by_what_is_found_without_bits():
 
 @pytest.mark.slow
 def test_alarms_without_bits_keep_their_level():
-    """alpha .05, 200 seeds, a claim that real numbers keep exactly and bits do not."""
-    found = [audit("exact", PureDP(1.0), laplace, BITS, seed=s, alpha=0.05, budget=4000) for s in range(200)]
-    assert sum(one.verdict is Finding.VIOLATION for one in found) <= 19  # 99.9 % of what the level allows
-    assert sum(one.verdict is Finding.FLOATING_POINT for one in found) >= 190
+    """alpha .05, 100 seeds, a claim that real numbers keep exactly and bits do not."""
+    found = [audit("exact", PureDP(1.0), laplace, BITS, seed=s, alpha=0.05, budget=4000) for s in range(100)]
+    assert sum(one.verdict is Finding.VIOLATION for one in found) <= 13  # 99.9 % of what the level allows
+    assert sum(one.verdict is Finding.FLOATING_POINT for one in found) >= 95
 
 
 def test_scores_of_bits_are_told_apart():

@@ -4,6 +4,7 @@ The points at which wrong claims fail are stored; ``python -m benchmarks.counter
 """
 
 import json
+import math
 from fractions import Fraction
 
 import pytest
@@ -131,7 +132,7 @@ def test_mutation_past_the_truth_is_rejected(entry, obligation):
 def test_the_hypotheses_of_a_step_can_hold_together(entry, obligation):
     """Where random variables must not be constant, people look at the hypotheses."""
     if obligation.goal.get("given") and not obligation.goal.get("random"):
-        assert satisfiable(obligation) or stored(entry, obligation)["verdict"] == "REFUTED"
+        assert stored(entry, obligation)["verdict"] == "REFUTED" or satisfiable(obligation)
 
 
 @pytest.mark.slow
@@ -139,7 +140,7 @@ def test_the_hypotheses_of_a_step_can_hold_together(entry, obligation):
 def test_a_search_refutes_the_mutations_of_what_is_proved_only(entry, obligation):
     verdict = stored(entry, obligation)["verdict"]
     if verdict == "REFUTED":
-        assert refute(obligation.mutation) is None
+        assert refute(obligation.mutation, tries=200) is None
     elif "random" not in obligation.mutation:
         assert refute(obligation.mutation) is not None
 
@@ -221,9 +222,11 @@ def representatives():
     return found
 
 
-def refuse_damage(entry, obligation):
+def refuse_damage(entry, obligation, most=None):
+    """Every damaged proof is rejected; of a long list of them, evenly spread, ``most`` are checked."""
     data = stored(entry, obligation)
-    for proof in damaged(data["proof"]):
+    found = list(damaged(data["proof"]))
+    for proof in found[:: math.ceil(len(found) / most) if most else 1]:
         assert rejected(data | {"proof": proof}, obligation.goal), proof
     for change in ({"claim_sha256": "0" * 64}, {"v": 0}, {"verdict": "OPEN"}):
         assert rejected(data | change, obligation.goal)
@@ -241,7 +244,8 @@ def test_every_kind_of_proof_is_rejected_when_damaged(entry, obligation):
 @pytest.mark.slow
 @each
 def test_damaged_certificate_is_rejected(entry, obligation):
-    refuse_damage(entry, obligation)
+    """The test above damages every kind of proof in every place."""
+    refuse_damage(entry, obligation, most=50)
 
 
 def test_proof_that_splits_is_damaged_leaf_by_leaf():

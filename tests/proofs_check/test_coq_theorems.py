@@ -9,7 +9,7 @@ from itertools import accumulate
 import pytest
 
 from dpproof.proofs_check.coq import record
-from dpproof.proofs_check.coq.claims import EXTRA, Claims
+from dpproof.proofs_check.coq.claims import EXTRA, HEADS, Claims
 from dpproof.proofs_check.coq.compiler import Lemma
 from dpproof.proofs_check.coq.files import Part, built, packed
 from dpproof.proofs_check.coq.formula import stated
@@ -155,14 +155,14 @@ def test_a_refuted_theorem_is_exported_as_its_negation():
 
 @pytest.mark.slow
 @needs_coq
-def test_coq_refutes_a_theorem_and_not_a_true_one(tmp_path):
+def test_coq_refutes_a_theorem_and_not_a_true_one(coq_folder):
     found = claims()
     part = found.theorem(REFUTED, {})
     claim = {**found.all[REFUTED], "goal": {**found.all[REFUTED]["goal"], "then": [">=", "4", "1"]}}
     *arithmetic, last = part.lemmas
     true = replace(last, statement=f"~ ({stated(theorem(claim), lebesgue=False).text})")
     wrong = replace(part, name="wrong", lemmas=(*arithmetic, true), claims={})
-    assert built([part, wrong], tmp_path, 200).keys() == {"wrong"}
+    assert built([part, wrong], coq_folder, 200).keys() == {"wrong"}
 
 
 def below(identity):
@@ -199,13 +199,13 @@ def mutated(part):
 
 @pytest.mark.slow
 @needs_coq
-def test_coq_proves_theorems_with_every_rule_and_refuses_them_with_a_wrong_constant(tmp_path):
+def test_coq_proves_theorems_with_every_rule_and_refuses_them_with_a_wrong_constant(coq_folder):
     made = parts()
     proofs = [*(claims().certificate(x)["proof"] for x in SMALL), *(x[1] for x in MADE.values())]
     assert set().union(*map(rules, proofs)) >= TEMPLATES.keys()
     false = [mutated(x) for x in made if {*x.claims} & {claims().key(y) for y in SMALL}]
     assert len(false) == len(SMALL)
-    wrong = built([*made, *false], tmp_path, 200)
+    wrong = built([*made, *false], coq_folder, 200)
     assert wrong.keys() == {x.name for x in false}
 
 
@@ -221,7 +221,7 @@ def made(name, claim, proof):
 
 @pytest.mark.slow
 @needs_coq
-def test_rules_that_need_more_tactics_prove_a_theorem_and_not_a_false_one(tmp_path):
+def test_rules_that_need_more_tactics_prove_a_theorem_and_not_a_false_one(coq_folder):
     heads, _ = claims().parts((), ())
     true, false = [], []
     for name, (claim, proof, (old, new)) in MADE.items():
@@ -232,7 +232,7 @@ def test_rules_that_need_more_tactics_prove_a_theorem_and_not_a_false_one(tmp_pa
         false.append(
             replace(true[-1], name=f"{name}_moved", lemmas=(*arithmetic, replace(last, statement=wrong)))
         )
-    assert built([*heads, *true, *false], tmp_path, 200).keys() == {x.name for x in false}
+    assert built([*heads, *true, *false], coq_folder, 200).keys() == {x.name for x in false}
 
 
 def test_an_instance_may_name_a_function_like_a_node():
@@ -266,14 +266,14 @@ def test_packed_files_have_the_same_lemmas_and_need_only_earlier_files():
 
 @pytest.mark.slow
 @needs_coq
-def test_a_file_that_did_not_change_is_not_compiled_again(tmp_path):
+def test_a_file_that_did_not_change_is_not_compiled_again(coq_folder):
     first = Part("first", ())
-    assert built([first, Part("second", (), ("first",))], tmp_path, 60) == {}
-    before = {x.name: x.stat().st_mtime_ns for x in tmp_path.glob("*.vo")}
-    assert before.keys() == {"base.vo", "first.vo", "second.vo"}
-    assert built([first, Part("second", (), ("first",))], tmp_path, 60) == {}
-    assert {x.name: x.stat().st_mtime_ns for x in tmp_path.glob("*.vo")} == before
-    assert "it needs lost" in built([Part("third", (), ("lost",))], tmp_path, 60)["third"]
+    assert built([first, Part("second", (), ("first",))], coq_folder, 60) == {}
+    before = {x.name: x.stat().st_mtime_ns for x in coq_folder.glob("*.vo")}
+    assert before.keys() == {f"{x}.vo" for x in ("base", *HEADS, "first", "second")}
+    assert built([first, Part("second", (), ("first",))], coq_folder, 60) == {}
+    assert {x.name: x.stat().st_mtime_ns for x in coq_folder.glob("*.vo")} == before
+    assert "it needs lost" in built([Part("third", (), ("lost",))], coq_folder, 60)["third"]
 
 
 def test_a_statement_with_goals_needs_what_its_proofs_use(monkeypatch):
