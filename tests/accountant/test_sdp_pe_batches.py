@@ -286,13 +286,11 @@ def test_one_counter_at_epsilon_ten_is_answered():
     assert batch_loss(ONE, 4096, misses).delta(10).lower > 1e-6
 
 
-REGION = [*itertools.product((1, 100_000), (1, 18, 10_000), ("0.001", "1", "20"))]
-REGION.remove((100_000, 10_000, "20"))  # 24 s on the grid, which thresholds for 4,096 users ask above
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("users", "changes", "epsilon"), REGION)
-def test_a_threshold_is_found_over_the_region(users, changes, epsilon):
+@pytest.mark.parametrize("epsilon", ["0.001", "1", "20"])
+@pytest.mark.parametrize("changes", [1, 18, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("users", tiered([1, 100_000], fast=1))
+def test_a_threshold_is_found_over_the_region(epsilon, changes, users):
     shape = ReleaseShape(changes, 1, 1, rewards=False, own_visits=False)
     meets, misses = batch_threshold(shape, users, epsilon, "1e-6")
     assert 0 < misses < meets
