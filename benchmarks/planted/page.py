@@ -28,6 +28,9 @@ causes were mended. The audit also changes a record to a missing value of the da
 in a text. `compare_runs` no longer counts the numbers of a generator with a given seed as noise. So the answers below
 on these 51 faults are no test on new faults. Those on the faults of the second user are.
 
+In the first run, 2 of the 5 *consistent* answers on faults were wrong assurances. No answer on the faults of the second
+user is *consistent*, so these faults do not show how often *consistent* is wrong.
+
 In the run of 2026-11-30 other programs left the audits about a fifth of one processor, and the time budgets are in
 seconds of the clock. So the untouched mechanisms, and the two faults that the first run had found and this one had
 missed because the time ended, were audited again with one processor to themselves. The page has these answers. In the
