@@ -49,9 +49,9 @@ All of these rows together would take too long.
 - **Consistent and inconclusive are no proofs of privacy.** The last column says what the audit would have found, or why
   this is not known.
 - **Status.** *Known*: the package's tracker has it, or a part of it. *New*: a search in a stored copy of the tracker
-  did not find it. *By design*: the code is written for another relation. The documentation says so, or does not exclude it.
-  No audit shows that the claim holds under the other relation. *Float only*: only bits show it. The drafts of reports
-  in `docs/sweep/` have the details. Nothing was sent to anybody.
+  did not find it. *By design*: the code is written for another relation. The documentation says so, or does not exclude
+  it. No audit shows that the claim holds under the other relation. *Float only*: only bits show it. The drafts of
+  reports in `docs/sweep/` have the details. Nothing was sent to anybody.
 - **A finding that we call new may be known.** The stored copy shows only the beginning of each thread. It has no thread
   of multi-freq-ldpy. An issue of diffprivlib (104) names k-means, and we could not read that item.
 - **"Computed exactly"** stands before a least epsilon that is computed from the published distributions, in a test or
