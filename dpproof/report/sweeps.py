@@ -45,7 +45,8 @@ All of these rows together would take too long.
 - **A violation** is false with at most this probability. A bound "epsilon at least" holds with the same confidence.
 - **Recorded** says where two runs with the same noise differ, with the file and the line in the package, if the
   package's noise can be recorded. It explains a violation and is no proof of one.
-- **A violation through floating-point bits only** disappears in real arithmetic.
+- **A violation through floating-point bits only** was not found without the lowest bits. So the claim may hold in real
+  arithmetic. That is not shown.
 - **Consistent and inconclusive are no proofs of privacy.** The last column says what the audit would have found, or why
   this is not known.
 - **Status.** *Known*: the package's tracker has it, or a part of it. *New*: a search in a stored copy of the tracker
