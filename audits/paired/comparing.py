@@ -61,7 +61,8 @@ def compare_runs(
 
     Args:
         mechanism: the function. It must not keep a state between calls.
-        first, second: two neighbouring data sets. dpproof copies them for each run.
+        first, second: two neighbouring data sets. dpproof copies them for each run. It does not check the relation:
+            `privacy.compare` in pytest does.
         epsilon, delta: the claim.
 
     Raises:
@@ -73,9 +74,10 @@ def compare_runs(
     >>> compare_runs(mean, [50, 20, 90], [50, 20], epsilon=1).seen[0].text
     'The scale of the Laplace noise depends on the data: 33.3333 and 50.'
     """
-    if not 0 <= epsilon < math.inf or not 0 <= delta < 1:
+    told = (epsilon, delta)
+    if any(isinstance(one, str) for one in told) or not 0 <= epsilon < math.inf or not 0 <= delta < 1:
         rule = "must have a finite epsilon of at least 0 and a delta in [0, 1)"
-        raise ValueError(f"claim (epsilon {epsilon}, delta {delta}) {rule}")
+        raise ValueError(f"claim (epsilon {epsilon!r}, delta {delta!r}) {rule}")
     _import_all(mechanism, first)
     known = holders(_primitives(Trace()))
     recorded = _run(mechanism, first, None, known)

@@ -162,6 +162,17 @@ class Evidence:
     shown: Shown | None = field(default=None, compare=False)
 
     @property
+    def _covered(self) -> str:
+        """The kinds of events in which power 90 % is stated, with the counts; empty unless the answer is consistent."""
+        if Finding.CONSISTENT not in (self.verdict, self.without_bits):
+            return ""
+        counts = {name: (one["seen"], one["runs"]) for name, one in self.power.items()}
+        return ", ".join(
+            f"{name} ({'simulated' if seen is None else f'{seen} of {runs} planted'})"
+            for name, (seen, runs) in counts.items()
+        )
+
+    @property
     def words(self) -> tuple[str, ...]:
         """The result in sentences: the pair, and for a violation also the bound, the event and a likely cause."""
         return sentences(self)
@@ -179,6 +190,7 @@ class Evidence:
             *self.words,
             *([] if self.words and self.verdict.violated else [f"epsilon is at least {least:g}"]),
             *([f"{self.weakness}"] if self.weakness else []),
+            *([f"covered on this pair, at twice the claim: {self._covered}"] if self._covered else []),
             *([f"not covered: {'; '.join(self.not_covered)}"] if self.not_covered else []),
         ]
         return lines[:10]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,15 @@ def audit_sweep(
     package: str, only: str, alpha: float, seed: int, seconds: float, power: bool, workers: int,
     cluster: str | None, record: Path | None, replay: bool, json: bool,
 ) -> None:  # fmt: skip
-    """Audit all private mechanisms of an installed PACKAGE under every relation that its documentation could mean."""
+    """Audit the private mechanisms of an installed PACKAGE under every relation that its documentation could mean."""
+    try:
+        metadata.version(package_named(package).name)
+    except ImportError as error:
+        known = records.recorded(package).about
+        raise ValueError(
+            f"package ({package!r}) must be installed. The recorded sweep is of version {known['version']}, with Python"
+            f" {known['python']}: pip install {package}=={known['version']}"
+        ) from error
     if replay:
         _replay(records.recorded(package) if record is None else records.read(record), only, json)
     if cluster is not None and workers > 1:

@@ -34,8 +34,9 @@ KNOWN = "tails of a known likelihood ratio"
 OTHERS = (
     f"events of mass below {FLOOR:g}",
     "parities of three or more bits, and other events of several coordinates at once",
+    "events of one number that neither a threshold nor low bits show, such as a decimal digit or an interval",
     "low bits of floating-point numbers",
-    "a rare tail that shows one input, if the other values on its side show the other input",
+    "a rare tail, if the other large (or small) values are more frequent on the other input",
     "types of outputs that compare as equal, such as 3 and 3.0",
 )
 """The kinds of events in which no violations are planted."""

@@ -118,9 +118,10 @@ AMPLIFIED = Meaning(
     math.log(2 * (math.e - 1) + 1),
 )
 RANDOM = Meaning(
-    "new",
+    "by design",
     "The package uses a larger epsilon because it samples one attribute. If all attributes change, the report has no "
-    "attribute that does not depend on the change. If one attribute changes, the least epsilon is 1.18.",
+    "attribute that does not depend on the change. The draft computes a least epsilon of 1.18 if one attribute "
+    "changes, which no audit of this sweep found.",
     2,
     AMPLIFIED.exact,
 )
@@ -143,6 +144,6 @@ TABLE = Package(
     bits=Meaning(
         "float only",
         "The last bits of the sum of a value and noise can show the value (arXiv 2207.13793).",
-        2,
+        3,
     ),
 )
