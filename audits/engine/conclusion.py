@@ -18,7 +18,7 @@ from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.betting.eprocess import SLACK, epsilon_lower
 from dpproof.audits.engine.betting.stream import ScoreStream
-from dpproof.audits.engine.betting.trial import VERDICT, Trial, tails_share
+from dpproof.audits.engine.betting.trial import VERDICT, Rounded, Trial, tails_share
 from dpproof.audits.engine.power import simulated as power
 from dpproof.audits.engine.power.measured import Power, simulated
 from dpproof.audits.engine.scores.atoms import only_bits
@@ -84,9 +84,14 @@ def conclude(
         pair=pair,
         **_finding(trial, _streams_of(trial, verdict)),
         replay=replay,
-        without_bits=missed if verdict is Finding.FLOATING_POINT else None,
+        without_bits=_without_bits(trial.rounded, missed) if verdict is Finding.FLOATING_POINT else None,
         **({} if found is None else found.as_evidence()),
     )
+
+
+def _without_bits(rounded: Rounded, missed: Finding) -> Finding | None:
+    """Return the verdict without the bits that refuted the claim; None if floating point does not explain them."""
+    return {Rounded.YES: None, Rounded.NO: missed, Rounded.UNKNOWN: Finding.INCONCLUSIVE}[rounded]
 
 
 def unfinished(curve: PrivacyCurve, plan: AuditPlan, samples: int, ended: OutOfTimeError) -> Evidence:

@@ -1,6 +1,6 @@
 """How often "consistent" is said of a mechanism with exactly twice the claimed epsilon, by classes of events.
 
-A fault is hidden in one event of a class, drawn anew for every seed: one coordinate, a tail of it, a random
+A fault is hidden in one event of a class, drawn anew for every seed: one coordinate beyond a threshold, a tail of it, a random
 projection, the presence or the order of a token, the parity of two of 64 bits, three to eight adjacent low
 bits. Inside and outside of the event the outputs have the same law on both inputs; the event has chance a on
 one and exp(2 epsilon) a on the other, with mean `mass`. Run as a module it prints a table.
@@ -116,7 +116,7 @@ def _words(row: NDArray[np.int64]) -> list[str]:
 
 FAULTS: Mapping[str, tuple[Fault, float]] = {
     "a tail of one coordinate": (partial(_tail, mass=0.03), 0.03),
-    "one coordinate": (partial(_tail, mass=0.3), 0.3),
+    "one coordinate beyond a threshold": (partial(_tail, mass=0.3), 0.3),
     "a random projection": (partial(_projection, mass=0.3), 0.3),
     "parity of two of 64 bits": (partial(_parity, _mass=0.5), 0.5),
     "adjacent low bits of a number": (partial(_low_bits, _mass=0.5), 0.5),

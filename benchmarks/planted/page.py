@@ -42,7 +42,7 @@ found.
 AUTHORS = {1: "Faults of the first user", 2: "Faults of the second user"}
 CLASSES = {
     Event.TAIL: "a tail of one coordinate",
-    Event.THRESHOLD: "one coordinate",
+    Event.THRESHOLD: "one coordinate beyond a threshold",
     Event.WEIGHTED: "a random projection",
     Event.PARITY: "parity of two bits",
     Event.LOW: "adjacent low bits of a number",

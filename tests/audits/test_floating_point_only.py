@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -42,6 +43,21 @@ def test_noise_of_numpy_is_refuted_by_its_bits_alone_and_typed_so(width, budget,
     assert found.samples == budget, "what is left of the budget looks for a violation without bits"
     assert found.without_bits is without
     assert found.as_json()["verdict"] == "violation (floating point only)"
+
+
+def quarters(value, n, rng):
+    """A number with two decimals; the last ones are quarters with probability e^2 / (1 + e^2) or 1 / (1 + e^2)."""
+    chance = 1 / (1 + math.exp(-2.0 if value else 2.0))
+    cents = np.where(rng.random(n) < chance, rng.choice([0, 25, 50, 75], n), rng.choice([13, 37, 61, 87], n))
+    return rng.integers(0, 2**20, n) + cents / 100
+
+
+def test_decimals_that_show_the_input_are_no_matter_of_floating_point():
+    found = audit("quarters", PureDP(1.0), quarters, BITS, seed=0, budget=5_000)
+    assert (found.verdict, found.without_bits) == (Finding.FLOATING_POINT, None)
+    assert replace(found, arithmetic="real").fails
+    assert any("may be false in real arithmetic" in text for text in found.words)
+    assert not any("looks like" in text for text in found.words)
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ def test_every_required_class_is_seen_and_the_answer_lists_them(bits):
     found = audit("count", PureDP(1.0), counts(1), bits, seed=0, budget=40_000)
     answer = found.as_json()
     assert found.verdict is Finding.CONSISTENT
-    classes = {"a tail of one coordinate", "one coordinate", "adjacent low bits of a number"}
+    classes = {"a tail of one coordinate", "one coordinate beyond a threshold", "adjacent low bits of a number"}
     assert answer["power"].keys() == classes
     for one in answer["power"].values():
         assert one["enough"]
@@ -50,7 +50,7 @@ def test_scores_that_cannot_see_a_required_class_are_not_enough(bits):
     only_first = [Projection((1.0, 0.0))]
     found = audit("count", PureDP(1.0), counts(2), bits, only_first, seed=0, budget=20_000)
     assert found.verdict is Finding.INCONCLUSIVE
-    assert "one coordinate" in found.weakness
+    assert "one coordinate beyond a threshold" in found.weakness
     assert "raise the budget, or give scores" in found.weakness
 
 

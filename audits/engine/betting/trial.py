@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.eprocess import LogWealth, log_sums, rejects
 from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.stream import Kept, ScoreStream
-from dpproof.audits.engine.scores.atoms import only_bits
+from dpproof.audits.engine.scores.atoms import Atoms, only_bits, rounded_bits
 from dpproof.audits.engine.scores.protocol import Score, shares
 from dpproof.audits.time_budget import OutOfTimeError, time_left
 
@@ -32,6 +33,17 @@ POSTERIOR = 0.1
 """Against a claim with delta = 0, the share of the initial wealth that is bet on a learned posterior."""
 
 
+class Rounded(Enum):
+    """Whether bits that refuted the claim still refute it after the numbers are rounded to half of their digits."""
+
+    UNKNOWN = "unknown"
+    """Bits refuted nothing, or too few samples came after they did."""
+    NO = "no"
+    """They do not, on at least twice as many samples: floating-point arithmetic explains them."""
+    YES = "yes"
+    """They do: the numbers themselves show the input, for example by their decimals."""
+
+
 @dataclass(frozen=True, eq=False)
 class Trial:
     """The result of betting against a claim on a stream of samples; large wealth refutes the claim.
@@ -46,6 +58,7 @@ class Trial:
             reached this value.
         cut: whether the time budget ended the stream after the claim was refuted. If so, a replay ends at the same
             sample.
+        rounded: what the bits of rounded numbers show.
     """
 
     bets: LogWealth
@@ -55,6 +68,7 @@ class Trial:
     refuted: bool
     refuted_in_values: bool
     cut: bool = False
+    rounded: Rounded = Rounded.UNKNOWN
 
     @property
     def in_values(self) -> tuple[ScoreStream, ...]:
@@ -113,6 +127,7 @@ def run_trial(
     samples, feeding, until = 0, streams, math.inf
     every = _Largest(bets, streams)
     values = every if in_values(streams) == streams else _Largest(bets, in_values(streams))
+    again = _Again(bets, streams, pure, level)
     drawn = _InTime(blocks, lambda: rejects(every.best, level), last, partial)
     for outputs, labels in drawn:
         samples += len(labels)
@@ -121,6 +136,8 @@ def run_trial(
         for wealth in {every, values}:
             wealth.look()
         refuted = rejects(every.best, level)
+        if refuted and not rejects(values.best, level):
+            again.feed(outputs, labels, samples)
         if refuted and math.isfinite(further):
             feeding = values.streams
             if rejects(values.best, level):
@@ -131,7 +148,7 @@ def run_trial(
                 continue
         pace.heed((values if refuted else every).now, -math.log(level))
     refuted, in_value = rejects(every.best, level), rejects(values.best, level)
-    return Trial(bets, streams, samples, every.best, refuted, in_value, drawn.cut)
+    return Trial(bets, streams, samples, every.best, refuted, in_value, drawn.cut, again.found)
 
 
 def _seen(outputs: NDArray[np.generic], streams: Sequence[ScoreStream]) -> list[NDArray[Any]]:
@@ -194,6 +211,36 @@ class _Largest:
         """Evaluate the wealth again, and update the largest value."""
         self.now = _log_wealth(self._bets, self.streams, self._shares)
         self.best = max(self.best, self.now)
+
+
+class _Again:
+    """Bets on the bits of rounded numbers, which begin when bits alone have refuted the claim."""
+
+    def __init__(
+        self, bets: LogWealth, streams: Sequence[ScoreStream], pure: float | None, level: float
+    ) -> None:
+        scores = [stream.score for stream in streams if only_bits(stream.score)]
+        self.streams = [
+            ScoreStream(rounded_bits(score), pure, Kept()) for score in scores if isinstance(score, Atoms)
+        ]
+        self._wealth = _Largest(bets, self.streams) if self.streams else None
+        self._level, self._first, self._fed = level, 0, 0
+
+    def feed(self, outputs: NDArray[Any], labels: NDArray[np.int64], samples: int) -> None:
+        """Bet on a block, the last of ``samples`` samples."""
+        self._first = self._first or samples
+        self._fed += len(labels)
+        for stream in self.streams:
+            stream.feed(stream.score.view(outputs), labels)
+        if self._wealth is not None:
+            self._wealth.look()
+
+    @property
+    def found(self) -> Rounded:
+        """The answer of these bets."""
+        if self._wealth is not None and rejects(self._wealth.best, self._level):
+            return Rounded.YES
+        return Rounded.NO if self._fed >= 2 * self._first > 0 else Rounded.UNKNOWN
 
 
 def tails_share(streams: Sequence[ScoreStream]) -> float:

@@ -32,7 +32,8 @@ def shown(made: Mechanism, pair: Neighbours, curve: PrivacyCurve, found: Evidenc
     second = np.repeat([False, True], size)
     fresh = Fresh(numbers, facts, second, found.claimed_epsilon, found.delta, curve, floating)
     event = clearest(fresh)
-    kind, words = explained(fresh, event)
+    by_decimals = floating and found.without_bits is None
+    kind, words = ("", "") if by_decimals else explained(fresh, event)
     return Shown(
         size // 2,
         **counted(fresh, event),

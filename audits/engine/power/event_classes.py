@@ -204,7 +204,7 @@ CLASSES: tuple[EventClass, ...] = (
         deep=True,
     ),
     EventClass(
-        "one coordinate",
+        "one coordinate beyond a threshold",
         "a coordinate that varies, uniform; at least, or at most, a quantile of it, of uniform mass",
         lambda sketch: _varying(sketch).size > 0,
         _coordinate,

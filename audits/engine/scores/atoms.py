@@ -8,7 +8,8 @@ is meant for mechanisms whose outputs are words of a finite language.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -108,13 +109,18 @@ ZERO = 2048
 """The value that stands for the lowest set bit of 0, infinity and NaN, which have none."""
 
 
-def lowest_bit(outputs: NDArray[np.generic]) -> Floats:
+def lowest_bit(outputs: NDArray[np.generic], *, rounded: bool = False) -> Floats:
     """Return the exponent of the lowest set bit of every number, as an array ``(n, numbers)``.
+
+    If ``rounded``, the numbers are rounded to half of their digits first.
 
     >>> lowest_bit(np.array([[1.0], [0.75], [0.1], [0.0]])).ravel().tolist()
     [0.0, -2.0, -55.0, 2048.0]
+    >>> lowest_bit(np.array([[0.75 + 2.0**-40]]), rounded=True).tolist()
+    [[-2.0]]
     """
     flat = np.ascontiguousarray(outputs.reshape(len(outputs), -1), dtype=np.float64)
+    flat = coarse(flat, _digits(outputs)) if rounded else flat
     words = flat.view(np.int64)
     exponent = (words >> 52) & 0x7FF
     digits = (words & ((1 << 52) - 1)) | ((exponent > 0) * np.int64(1 << 52))
@@ -123,7 +129,7 @@ def lowest_bit(outputs: NDArray[np.generic]) -> Floats:
     return np.where(usable, np.maximum(exponent, 1) - 1075 + lowest, ZERO).astype(np.float64)
 
 
-def lowest_bit_of_cells(outputs: NDArray[np.generic], width: int) -> Floats:
+def lowest_bit_of_cells(outputs: NDArray[np.generic], width: int, *, rounded: bool = False) -> Floats:
     """Return ``lowest_bit`` of the first ``width`` numbers and words of each output.
 
     Whole numbers and words have the result `ZERO`.
@@ -134,7 +140,7 @@ def lowest_bit_of_cells(outputs: NDArray[np.generic], width: int) -> Floats:
     cells = features(outputs, width)
     values, kinds = cells[:, 1 : 1 + width], cells[:, 1 + width : 1 + 2 * width]
     fractions = (kinds == NUMBER) & (values != np.rint(values))
-    return lowest_bit(np.where(fractions, values, 0.0))
+    return lowest_bit(np.where(fractions, values, 0.0), rounded=rounded)
 
 
 def float_bits(training: int = 64, view: View = lowest_bit, weight: float = 1.0) -> Atoms:
@@ -153,6 +159,17 @@ def only_bits(score: Score) -> bool:
     (True, False)
     """
     return getattr(score.view, "func", score.view) in BIT_VIEWS
+
+
+def rounded_bits(score: Atoms) -> Atoms:
+    """Return the score of the bits of the same numbers, rounded to half of their digits.
+
+    Such bits show decimals and fractions, but nothing that arises from floating-point arithmetic.
+
+    >>> rounded_bits(float_bits()).view(np.array([0.5 + 2.0**-50])).tolist()
+    [[-1.0]]
+    """
+    return replace(score, view=partial(score.view, rounded=True))
 
 
 def row_tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
