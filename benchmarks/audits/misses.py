@@ -1,7 +1,7 @@
 """How often "consistent" is said of a mechanism with exactly twice the claimed epsilon, by classes of events.
 
-A fault is hidden in one event of a class, drawn anew for every seed: one coordinate beyond a threshold, a tail of it, a random
-projection, the presence or the order of a token, the parity of two of 64 bits, three to eight adjacent low
+A fault is hidden in one event of a class, drawn anew for every seed: one coordinate beyond a threshold, a tail of
+it, a random projection, the presence or the order of a token, the parity of two of 64 bits, three to eight adjacent low
 bits. Inside and outside of the event the outputs have the same law on both inputs; the event has chance a on
 one and exp(2 epsilon) a on the other, with mean `mass`. Run as a module it prints a table.
 

@@ -36,7 +36,11 @@ def test_every_required_class_is_seen_and_the_answer_lists_them(bits):
     found = audit("count", PureDP(1.0), counts(1), bits, seed=0, budget=40_000)
     answer = found.as_json()
     assert found.verdict is Finding.CONSISTENT
-    classes = {"a tail of one coordinate", "one coordinate beyond a threshold", "adjacent low bits of a number"}
+    classes = {
+        "a tail of one coordinate",
+        "one coordinate beyond a threshold",
+        "adjacent low bits of a number",
+    }
     assert answer["power"].keys() == classes
     for one in answer["power"].values():
         assert one["enough"]

@@ -169,7 +169,8 @@ def rounded_bits(score: Atoms) -> Atoms:
     >>> rounded_bits(float_bits()).view(np.array([0.5 + 2.0**-50])).tolist()
     [[-1.0]]
     """
-    return replace(score, view=partial(score.view, rounded=True))
+    view: Any = score.view
+    return replace(score, view=partial(view, rounded=True))
 
 
 def row_tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
