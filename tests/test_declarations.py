@@ -22,7 +22,6 @@ import pytest
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.parameters import Choice
 from dpproof.proofs_check.registry import lookup, statements
-from tests.rows import rows
 
 AGREES = "tests/audits/test_agreement.py::test_sampler_and_accountant_agree[{}]"
 A, M = "dpproof.accountant.", "dpproof.mechanisms."
@@ -233,7 +232,9 @@ def test_there_are_more_named_samplers_than_mechanisms():
 
 
 @pytest.mark.slow
-@rows(("test", "module", "before", "after"), ROWS)
+@pytest.mark.parametrize(
+    ("test", "module", "before", "after"), ROWS, ids=[f"{row[1]}-{place}" for place, row in enumerate(ROWS)]
+)
 def test_a_change_in_one_place_alone_is_noticed(test, module, before, after):
     ran = subprocess.run(
         [
