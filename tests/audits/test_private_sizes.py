@@ -276,7 +276,7 @@ def test_ordinary_gradients_do_not_hide_the_number_of_records():
 
 
 @pytest.mark.slow
-@rows("case", CASES, ids=[case.name for case in CASES])
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_the_audit_of_opacus_finds_the_violation(case):
     pytest.importorskip("opacus")
     assert case.audit(seed=0).verdict is Finding.VIOLATION
