@@ -16,7 +16,7 @@ from typing import Any
 from rich.progress import Progress
 
 Row = dict[str, Any]
-IDENTITY = ("engine", "peer", "case", "trial", "claim", "per_side", "seed")
+IDENTITY = ("engine", "peer", "case", "trial", "cost", "claim", "per_side", "seed")
 """What tells measurements apart, of all kinds of rows."""
 AHEAD = 4
 LOADED = """

@@ -50,15 +50,8 @@ def audit_sweep(
     cluster: str | None, record: Path | None, replay: bool, json: bool,
 ) -> None:  # fmt: skip
     """Audit the private mechanisms of an installed PACKAGE under every relation that its documentation could mean."""
-    try:
-        metadata.version(package_named(package).name)
-    except ImportError as error:
-        known = records.recorded(package).about
-        raise ValueError(
-            f"package ({package!r}) must be installed. The recorded sweep is of version {known['version']}, with Python"
-            f" {known['python']}: pip install {package}=={known['version']}"
-        ) from error
     if replay:
+        _check_installed(package)
         _replay(records.recorded(package) if record is None else records.read(record), only, json)
     if cluster is not None and workers > 1:
         raise ValueError(f"workers ({workers}) must be left out with --cluster.")
@@ -66,6 +59,7 @@ def audit_sweep(
     wanted = sum(only in entry.name for entry, _ in claims)
     if not wanted:
         raise ValueError(f"only ({only!r}) must be part of the name of a mechanism of {package}")
+    _check_installed(package)
     found: list[Swept] = []
     kept = _begun(package, seed, alpha, record)
     with executor_for(workers, cluster) as executor, progress_of(f"sweep of {package}", wanted) as progress:
@@ -122,6 +116,18 @@ def _print(record: Record, found: Sequence[Swept], console: Console) -> None:
             one.mechanism, one.relation.value, one.verdict, lower, str(one.samples), f"{one.seconds:.1f}"
         )
     print_table(rows, console)
+
+
+def _check_installed(package: str) -> None:
+    """Raise ValueError with the command that installs a package if it is not installed."""
+    try:
+        metadata.version(package_named(package).name)
+    except ImportError as error:
+        known = records.recorded(package).about
+        raise ValueError(
+            f"package ({package!r}) must be installed. The recorded sweep is of version {known['version']}, with Python"
+            f" {known['python']}: pip install {package}=={known['version']}"
+        ) from error
 
 
 def _replay(record: Record, only: str, json: bool) -> None:
