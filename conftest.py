@@ -1,7 +1,8 @@
-"""Modules that need an extra have no doctests where it is not installed."""
+"""Modules that need an extra have no doctests where it is not installed, and Ctrl-C interrupts all tests."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,3 +28,8 @@ def _missing() -> Iterator[str]:
 
 
 collect_ignore = list(_missing())
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C interrupt the tests. A shell that starts them in the background has Ctrl-C ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,6 +1,5 @@
 """One profile for all property tests, and what every test leaves behind."""
 
-import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +13,6 @@ settings.register_profile("same-every-time", derandomize=True, deadline=None, ma
 settings.load_profile("same-every-time")
 
 
-def pytest_configure() -> None:
-    """Let Ctrl-C interrupt the tests, also where a shell has started them in the background, which ignores it."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--row TEXT``: of the tests that loop over rows, only the rows whose name contains the text."""
     parser.addoption("--row", default="", help="run only rows whose name contains this text")
@@ -28,7 +22,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="leave out what the fast tier has run without extras: fast tests of files that ask for no extra",
     )
     parser.addoption(
-        "--slow-part", metavar="K/N", help="of the slow tests, run part K of N (from 0); others all"
+        "--slow-part",
+        metavar="K/N",
+        help="run only part K of the N parts of the slow tests (K counts from 0), and all other tests",
     )
 
 

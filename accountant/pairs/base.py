@@ -203,11 +203,11 @@ def _magnitude(rate: Fraction) -> int:
 
 
 def distinct(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the different values in increasing order, as ``numpy.unique``, which imports ``numpy.ma`` in 10 ms.
+    """Return the different values in increasing order. Unlike ``numpy.unique``, it does not import ``numpy.ma``.
 
     >>> distinct(np.array([2, 1, 2])).tolist()
     [1, 2]
     """
     increasing: NDArray[Any] = np.sort(values)
-    new = np.append(True, increasing[1:] != increasing[:-1])
+    new = np.append(True, increasing[1:] != increasing[:-1])[: values.size]
     return np.compress(new, increasing)

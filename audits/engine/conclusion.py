@@ -18,7 +18,7 @@ from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.betting.eprocess import SLACK, epsilon_lower
 from dpproof.audits.engine.betting.stream import ScoreStream
-from dpproof.audits.engine.betting.trial import VERDICT, Rounded, Trial, tails_share
+from dpproof.audits.engine.betting.trial import VERDICT, Trial, tails_share
 from dpproof.audits.engine.power import simulated as power
 from dpproof.audits.engine.power.measured import Power, simulated
 from dpproof.audits.engine.scores.atoms import only_bits
@@ -26,6 +26,15 @@ from dpproof.audits.engine.scores.protocol import Score, shares
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.time_budget import OutOfTimeError
+
+DECIMALS = (
+    "the bits still refute the claim if the numbers are rounded to half of their digits: decimals of the output may "
+    "show the input, and then the claim is false in real arithmetic, too; or the noise has a low precision"
+)
+FEW = (
+    "too few samples were drawn to tell whether floating-point arithmetic explains the bits; raise the budget"
+)
+"""Why nothing is said about real arithmetic if bits alone refute a claim."""
 
 
 def conclude(
@@ -59,7 +68,7 @@ def conclude(
     in_values = trial.refuted_in_values or _least(trial, trial.in_values, delta, alpha) > claimed
     if trial.refuted and curve == ApproxDP(claimed, delta):
         least = max(least, claimed)  # the claim says no more than this one point: it is what is refuted
-    verdict, found, seen = Finding.VIOLATION, None, None
+    verdict, found, seen, unexplained = Finding.VIOLATION, None, None, {}
     if not (refuted and in_values):
         found = (
             simulated(_seen(trial, claimed, delta, alpha, seed), claimed)
@@ -68,6 +77,9 @@ def conclude(
         )
         seen = found.seen(claimed)
         missed = Finding.CONSISTENT if found.enough else Finding.INCONCLUSIVE
+        if refuted and not trial.explained:
+            missed = Finding.INCONCLUSIVE
+            unexplained = {"weakness": FEW if trial.explained is None else DECIMALS}
         verdict = Finding.FLOATING_POINT if refuted else missed
     return Evidence(
         claim=claim,
@@ -84,14 +96,9 @@ def conclude(
         pair=pair,
         **_finding(trial, _streams_of(trial, verdict)),
         replay=replay,
-        without_bits=_without_bits(trial.rounded, missed) if verdict is Finding.FLOATING_POINT else None,
-        **({} if found is None else found.as_evidence()),
+        without_bits=missed if verdict is Finding.FLOATING_POINT else None,
+        **({} if found is None else found.as_evidence()) | unexplained,
     )
-
-
-def _without_bits(rounded: Rounded, missed: Finding) -> Finding | None:
-    """Return the verdict without the bits that refuted the claim; None if floating point does not explain them."""
-    return {Rounded.YES: None, Rounded.NO: missed, Rounded.UNKNOWN: Finding.INCONCLUSIVE}[rounded]
 
 
 def unfinished(curve: PrivacyCurve, plan: AuditPlan, samples: int, ended: OutOfTimeError) -> Evidence:

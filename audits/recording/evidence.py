@@ -110,9 +110,8 @@ class Evidence:
         counts: on how many samples the bet on ``event`` was won, lost and not placed.
         score: the name of the score (the number computed from an output) that defines the event.
         replay: all other data that a replay needs.
-        without_bits: for a violation in floating-point bits only, the verdict without the bits. It is ``None`` if
-            floating point does not explain the violation: the bits of numbers that are rounded to half of their
-            digits refute the claim, too.
+        without_bits: for a violation in floating-point bits only, the verdict without the bits. It is at most
+            inconclusive if the bits of numbers that are rounded to half of their digits refute the claim, too.
         arithmetic: ``"real"`` if the claim does not cover floating-point bits.
         power: for each kind of event, the measured power against violations in such events.
         not_covered: descriptions of the events for which the power was not measured.
@@ -153,8 +152,8 @@ class Evidence:
 
     @property
     def fails(self) -> bool:
-        """Whether the claim is refuted. If ``arithmetic`` is "real", what floating point explains does not count."""
-        return self.verdict.violated and not (self.arithmetic == "real" and self.without_bits is not None)
+        """Whether the claim is refuted. If ``arithmetic`` is "real", floating-point bits alone do not count."""
+        return self.verdict is Finding.VIOLATION or (self.verdict.violated and self.arithmetic != "real")
 
     power: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     not_covered: tuple[str, ...] = ()
@@ -165,7 +164,7 @@ class Evidence:
 
     @property
     def _covered(self) -> str:
-        """The kinds of events in which power 90 % is stated, with the counts; empty unless the answer is consistent."""
+        """The kinds of events that a *consistent* answer covers, with the planted violations seen; otherwise empty."""
         if Finding.CONSISTENT not in (self.verdict, self.without_bits):
             return ""
         counts = {name: (one["seen"], one["runs"]) for name, one in self.power.items()}

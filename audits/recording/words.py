@@ -32,11 +32,6 @@ SEEN: Mapping[str, str] = {
 }
 """A description of each score (a number computed from an output), by the beginning of the score's name."""
 
-DECIMALS = (
-    "The bits of the numbers show the input also after rounding to half of their digits. So decimals or fractions may "
-    "show it, and the claim may be false in real arithmetic, too."
-)
-
 
 @dataclass(frozen=True)
 class Shown:
@@ -97,8 +92,6 @@ def _told(found: Evidence) -> Iterator[str]:
         yield _bound(found)
         yield from _setting(found.replay)
         yield from _event(found)
-    if found.verdict.name == "FLOATING_POINT" and found.without_bits is None:
-        yield DECIMALS
     if found.shown is not None:
         yield from found.shown.sentences
     made = _made(found.replay)

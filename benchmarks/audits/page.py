@@ -42,7 +42,10 @@ def write(root: Path, folder: Path, version: str) -> list[Path]:
 
 
 def _section(part: str, rows: Sequence[Row], version: str, old: str) -> list[str]:
-    """Return the lines of a section: of the rows, else as on the old page, else that it was not measured."""
+    """Return the lines of a section, with a table of the rows.
+
+    Without rows, the section of the old page is returned; if it has none, the section says that nothing was measured.
+    """
     title, *rest = SECTIONS[part](rows)
     how = f"`python -m benchmarks.audits {part}`"
     if rows:

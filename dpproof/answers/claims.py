@@ -257,7 +257,10 @@ def _advice(claim: Claim, verdict: Outcome, account: Account | None, audit: Evid
         after = f"after {audit.samples} samples"
         return [*audit.words, f"{audit.verdict.value} {after}: dpproof audit FILE --witnesses DIR keeps it"]
     if tolerated(audit):
-        return ["floating-point bits refute it; the claim is about real arithmetic, where nothing was found"]
+        reason = f"; {audit.weakness}" if audit is not None and audit.weakness else ""
+        return [
+            f"floating-point bits refute it; the claim is about real arithmetic, where nothing was found{reason}"
+        ]
     if verdict is Outcome.NOT_CERTIFIED and account is not None and (why := _unproved(claim, account)):
         return [why]
     if audit is not None and (audit.verdict is Finding.INCONCLUSIVE or verdict is Outcome.CONSISTENT):

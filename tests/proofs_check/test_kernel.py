@@ -275,7 +275,7 @@ def test_kernel_alone_rejects_what_cites_a_claim_that_is_not_proved(rows, says, 
 
 @pytest.mark.slow
 def test_kernel_alone_accepts_certificates_and_names_what_is_assumed(tmp_path):
-    """Every fifth certificate of each file, and all that these use. The verdicts rest on all, by the same kernel."""
+    """The kernel in a process of its own checks every fifth certificate. Other tests let it check all of them."""
     named = ('"id": "classic.gaussian_attained.', '"id": "classic.adaptive_normal_gdp.')
     for path in FOLDER.glob("*.jsonl"):
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)

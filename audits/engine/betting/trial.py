@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -33,17 +32,6 @@ POSTERIOR = 0.1
 """Against a claim with delta = 0, the share of the initial wealth that is bet on a learned posterior."""
 
 
-class Rounded(Enum):
-    """Whether bits that refuted the claim still refute it after the numbers are rounded to half of their digits."""
-
-    UNKNOWN = "unknown"
-    """Bits refuted nothing, or too few samples came after they did."""
-    NO = "no"
-    """They do not, on at least twice as many samples: floating-point arithmetic explains them."""
-    YES = "yes"
-    """They do: the numbers themselves show the input, for example by their decimals."""
-
-
 @dataclass(frozen=True, eq=False)
 class Trial:
     """The result of betting against a claim on a stream of samples; large wealth refutes the claim.
@@ -58,7 +46,8 @@ class Trial:
             reached this value.
         cut: whether the time budget ended the stream after the claim was refuted. If so, a replay ends at the same
             sample.
-        rounded: what the bits of rounded numbers show.
+        explained: whether floating-point arithmetic explains why bits alone refuted the claim. It is False if the
+            bits of numbers rounded to half of their digits refute it, too, and None if too few samples came to tell.
     """
 
     bets: LogWealth
@@ -68,7 +57,7 @@ class Trial:
     refuted: bool
     refuted_in_values: bool
     cut: bool = False
-    rounded: Rounded = Rounded.UNKNOWN
+    explained: bool | None = None
 
     @property
     def in_values(self) -> tuple[ScoreStream, ...]:
@@ -127,7 +116,7 @@ def run_trial(
     samples, feeding, until = 0, streams, math.inf
     every = _Largest(bets, streams)
     values = every if in_values(streams) == streams else _Largest(bets, in_values(streams))
-    again = _Again(bets, streams, pure, level)
+    rounded = _RoundedBits(bets, streams, pure, level)
     drawn = _InTime(blocks, lambda: rejects(every.best, level), last, partial)
     for outputs, labels in drawn:
         samples += len(labels)
@@ -137,7 +126,7 @@ def run_trial(
             wealth.look()
         refuted = rejects(every.best, level)
         if refuted and not rejects(values.best, level):
-            again.feed(outputs, labels, samples)
+            rounded.feed(outputs, labels, samples)
         if refuted and math.isfinite(further):
             feeding = values.streams
             if rejects(values.best, level):
@@ -148,7 +137,7 @@ def run_trial(
                 continue
         pace.heed((values if refuted else every).now, -math.log(level))
     refuted, in_value = rejects(every.best, level), rejects(values.best, level)
-    return Trial(bets, streams, samples, every.best, refuted, in_value, drawn.cut, again.found)
+    return Trial(bets, streams, samples, every.best, refuted, in_value, drawn.cut, rounded.explain)
 
 
 def _seen(outputs: NDArray[np.generic], streams: Sequence[ScoreStream]) -> list[NDArray[Any]]:
@@ -213,34 +202,34 @@ class _Largest:
         self.best = max(self.best, self.now)
 
 
-class _Again:
-    """Bets on the bits of rounded numbers, which begin when bits alone have refuted the claim."""
+class _RoundedBits:
+    """Bets on the bits of numbers rounded to half of their digits, from the block on at which bits alone refute."""
 
     def __init__(
         self, bets: LogWealth, streams: Sequence[ScoreStream], pure: float | None, level: float
     ) -> None:
         scores = [stream.score for stream in streams if only_bits(stream.score)]
-        self.streams = [
+        self._streams = [
             ScoreStream(rounded_bits(score), pure, Kept()) for score in scores if isinstance(score, Atoms)
         ]
-        self._wealth = _Largest(bets, self.streams) if self.streams else None
-        self._level, self._first, self._fed = level, 0, 0
+        self._wealth = _Largest(bets, self._streams) if self._streams else None
+        self._level, self._needed, self._samples = level, 0, 0
 
-    def feed(self, outputs: NDArray[Any], labels: NDArray[np.int64], samples: int) -> None:
-        """Bet on a block, the last of ``samples`` samples."""
-        self._first = self._first or samples
-        self._fed += len(labels)
-        for stream in self.streams:
+    def feed(self, outputs: NDArray[Any], labels: NDArray[np.int64], drawn: int) -> None:
+        """Bet on a block of samples; ``drawn`` is the number of samples up to its end."""
+        self._needed = self._needed or drawn
+        self._samples += len(labels)
+        for stream in self._streams:
             stream.feed(stream.score.view(outputs), labels)
         if self._wealth is not None:
             self._wealth.look()
 
     @property
-    def found(self) -> Rounded:
-        """The answer of these bets."""
+    def explain(self) -> bool | None:
+        """Whether floating point explains the bits: `Trial.explained`."""
         if self._wealth is not None and rejects(self._wealth.best, self._level):
-            return Rounded.YES
-        return Rounded.NO if self._fed >= 2 * self._first > 0 else Rounded.UNKNOWN
+            return False
+        return True if self._samples >= 2 * self._needed > 0 else None
 
 
 def tails_share(streams: Sequence[ScoreStream]) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.conclusion import DECIMALS
 from dpproof.audits.engine.explaining.events import clearest, counted, drawn
 from dpproof.audits.engine.explaining.explanations import explained, offered
 from dpproof.audits.engine.explaining.facts import Fresh, rows, taken_apart
@@ -32,8 +33,7 @@ def shown(made: Mechanism, pair: Neighbours, curve: PrivacyCurve, found: Evidenc
     second = np.repeat([False, True], size)
     fresh = Fresh(numbers, facts, second, found.claimed_epsilon, found.delta, curve, floating)
     event = clearest(fresh)
-    by_decimals = floating and found.without_bits is None
-    kind, words = ("", "") if by_decimals else explained(fresh, event)
+    kind, words = ("", "") if found.weakness == DECIMALS else explained(fresh, event)
     return Shown(
         size // 2,
         **counted(fresh, event),
