@@ -44,6 +44,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ]
     if part := config.getoption("--slow-part"):
         number, parts = map(int, part.split("/"))
+        if not 0 <= number < parts:
+            raise pytest.UsageError(f"--slow-part {part} must be K/N with K from 0 to N - 1")
         of_item = (crc32(item.nodeid.encode()) % parts for item in kept)
         kept = [
             item

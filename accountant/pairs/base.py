@@ -203,7 +203,7 @@ def _magnitude(rate: Fraction) -> int:
 
 
 def distinct(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the different values in increasing order. Unlike ``numpy.unique``, it does not import ``numpy.ma``.
+    """Return the different numbers of a list in increasing order, without the import of ``numpy.ma`` by ``unique``.
 
     >>> distinct(np.array([2, 1, 2])).tolist()
     [1, 2]

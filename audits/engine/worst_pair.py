@@ -293,7 +293,7 @@ def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> E
     unseen = [math.inf if e.would_have_seen is None else e.would_have_seen for e in found]
     weakest = (
         loudest
-        if violated or loudest.unconfirmed
+        if loudest.verdict is Finding.VIOLATION or loudest.unconfirmed
         else max(found, key=lambda e: (bool(e.weakness), e.would_have_seen or 0.0))
     )
     return replace(
@@ -302,6 +302,7 @@ def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> E
         not_covered=weakest.not_covered,
         weakness=weakest.weakness,
         verdict=loudest.verdict if violated or all_consistent else Finding.INCONCLUSIVE,
+        without_bits=_without_bits(found) if loudest.verdict is Finding.FLOATING_POINT else None,
         epsilon_lower=max(evidence.epsilon_lower for evidence in found),
         would_have_seen=None if violated else max(unseen),
         samples=sum(evidence.samples for evidence in found),
@@ -311,6 +312,12 @@ def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> E
         confidence=1 - alpha,
         seed=seed,
     )
+
+
+def _without_bits(found: Sequence[Evidence]) -> Finding:
+    """Return the verdict of several pairs without floating-point bits: consistent if every pair is."""
+    alone = {evidence.without_bits or evidence.verdict for evidence in found}
+    return Finding.CONSISTENT if alone == {Finding.CONSISTENT} else Finding.INCONCLUSIVE
 
 
 def _rank(verdict: Finding) -> int:

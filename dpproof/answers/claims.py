@@ -257,10 +257,8 @@ def _advice(claim: Claim, verdict: Outcome, account: Account | None, audit: Evid
         after = f"after {audit.samples} samples"
         return [*audit.words, f"{audit.verdict.value} {after}: dpproof audit FILE --witnesses DIR keeps it"]
     if tolerated(audit):
-        reason = f"; {audit.weakness}" if audit is not None and audit.weakness else ""
-        return [
-            f"floating-point bits refute it; the claim is about real arithmetic, where nothing was found{reason}"
-        ]
+        reason = audit.weakness if audit is not None and audit.weakness else "nothing was found there"
+        return [f"floating-point bits refute it; the claim is about real arithmetic: {reason}"]
     if verdict is Outcome.NOT_CERTIFIED and account is not None and (why := _unproved(claim, account)):
         return [why]
     if audit is not None and (audit.verdict is Finding.INCONCLUSIVE or verdict is Outcome.CONSISTENT):

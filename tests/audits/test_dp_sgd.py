@@ -194,9 +194,9 @@ def test_the_sound_loop_is_not_called_broken_by_its_epochs(torch):
 def test_whole_runs_show_half_the_noise_and_nothing_where_it_is_right(torch, view):
     settings = {"noise_multiplier": 3.0, "records": 12}
     broken = Settings(variant="half noise", **settings)
-    assert audit(LoopAudit(broken, view, steps=2), seed=0, budget=600).verdict is Finding.VIOLATION
+    assert audit(LoopAudit(broken, view, steps=4), seed=0, budget=600).verdict is Finding.VIOLATION
     assert (
-        audit(LoopAudit(Settings(**settings), view, steps=2), seed=0, budget=60).verdict
+        audit(LoopAudit(Settings(**settings), view, steps=4), seed=0, budget=150).verdict
         is not Finding.VIOLATION
     )
 

@@ -10,9 +10,9 @@ import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.scores.atoms import float_bits, only_bits
-from dpproof.audits.engine.scores.protocol import Identity
-from dpproof.audits.engine.worst_pair import EachOf, WorstOf
+from dpproof.audits.engine.scores.atoms import float_bits, lowest_bit, only_bits
+from dpproof.audits.engine.scores.protocol import Identity, Projection
+from dpproof.audits.engine.worst_pair import EachOf, WorstOf, _united
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
 from tests.rows import tiered
@@ -57,6 +57,20 @@ def test_decimals_that_show_the_input_are_no_matter_of_floating_point():
     assert (found.verdict, found.without_bits) == (Finding.FLOATING_POINT, Finding.INCONCLUSIVE)
     assert "decimals of the output may show the input" in found.weakness
     assert not any("looks like" in text for text in found.words)
+
+
+def test_pairs_are_consistent_without_bits_only_if_each_pair_is():
+    found = audit("quarters", PureDP(1.0), quarters, BITS, seed=0, budget=5_000, power=False)
+    louder = replace(found, without_bits=Finding.CONSISTENT, weakness="", e_value=2 * found.e_value)
+    both = _united([louder, found], 2, 0.01, 0)
+    assert (both.without_bits, both.weakness) == (Finding.INCONCLUSIVE, found.weakness)
+    assert _united([louder, louder], 2, 0.01, 0).without_bits is Finding.CONSISTENT
+
+
+def test_bits_that_are_not_bet_on_again_are_not_explained():
+    scores = [Identity(), Projection((1.0,), view=lowest_bit)]
+    found = audit("quarters", PureDP(1.0), quarters, BITS, scores, seed=0, budget=5_000)
+    assert (found.verdict, found.without_bits) == (Finding.FLOATING_POINT, Finding.INCONCLUSIVE)
 
 
 @pytest.mark.slow

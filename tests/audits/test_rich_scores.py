@@ -186,7 +186,7 @@ def test_every_stored_fault_was_found_within_three_times_the_samples_of_the_best
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_mechanism_is_seldom_accused(name):
-    """20 runs at level 0.05 (rich.json has 60 more of each); the known-bad control is the fault test above."""
+    """20 runs at level 0.05 (rich.json has these and 40 more); the known-bad control is the fault test above."""
     found = rich.sound(name, SOUND[name], 20)
     assert found["alarms"] <= binom.ppf(0.999, 20, rich.LEVEL)
 

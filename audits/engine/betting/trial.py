@@ -46,8 +46,9 @@ class Trial:
             reached this value.
         cut: whether the time budget ended the stream after the claim was refuted. If so, a replay ends at the same
             sample.
-        explained: whether floating-point arithmetic explains why bits alone refuted the claim. It is False if the
-            bits of numbers rounded to half of their digits refute it, too, and None if too few samples came to tell.
+        explained: whether rounding the numbers to half of their digits removed what the bits showed, if bits alone
+            refuted the claim. It is None if too few samples came to tell. Rounding also removes decimals of numbers
+            above about 2^26, and binary fractions of numbers that single precision holds.
     """
 
     bets: LogWealth
@@ -226,8 +227,10 @@ class _RoundedBits:
 
     @property
     def explain(self) -> bool | None:
-        """Whether floating point explains the bits: `Trial.explained`."""
-        if self._wealth is not None and rejects(self._wealth.best, self._level):
+        """Whether rounding removed what the bits showed: `Trial.explained`."""
+        if self._wealth is None:
+            return None
+        if rejects(self._wealth.best, self._level):
             return False
         return True if self._samples >= 2 * self._needed > 0 else None
 

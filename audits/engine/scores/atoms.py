@@ -164,7 +164,7 @@ def only_bits(score: Score) -> bool:
 def rounded_bits(score: Atoms) -> Atoms:
     """Return the score of the bits of the same numbers, rounded to half of their digits.
 
-    Such bits show decimals and fractions, but no errors of double-precision arithmetic.
+    They show decimals and fractions of numbers of moderate size, and hardly any rounding error of one addition.
 
     >>> rounded_bits(float_bits()).view(np.array([0.5 + 2.0**-50])).tolist()
     [[-1.0]]
