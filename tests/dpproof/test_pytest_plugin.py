@@ -349,4 +349,6 @@ def test_noise(privacy):
 """
     )
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["privacy: test_it.py::test_noise passed in spite of this: *floating*low bits*"])
+    result.stdout.fnmatch_lines(
+        ["privacy: test_it.py::test_noise passed in spite of this: *floating*low bits*"]
+    )

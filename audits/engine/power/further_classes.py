@@ -23,7 +23,7 @@ from dpproof.audits.engine.power.event_classes import (
 )
 from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.scores.atoms import coarse, row_tokens
-from dpproof.audits.engine.scores.remainders import CYCLE, LIMIT, NUDGE
+from dpproof.audits.engine.scores.remainders import LIMIT, whole_parts
 
 MODULI = (3, 7, 10, 24, 60, 100, 1000)
 """The moduli of remainders of whole numbers in which violations are planted."""
@@ -134,7 +134,8 @@ def _remainder(sketch: Outputs, rng: np.random.Generator) -> Event:
     """Draw a modulus, or a decimal place of a fraction; the event is a random half of the remainders, or a range."""
     found = _units(sketch)
     column, unit = found[int(rng.integers(len(found)))]
-    wide = float(np.ptp(_doubles(sketch)[:, column])) / unit
+    known = _doubles(sketch)[:, column]
+    wide = float(np.ptp(known[np.isfinite(known)])) / unit
     moduli = [one for one in MODULI if 2 * one <= wide] or [10]
     place, modulus = (1, int(rng.choice(moduli))) if unit == 1 else (10 ** int(rng.integers(DIGITS)), 10)
     wanted = (
@@ -146,10 +147,8 @@ def _remainder(sketch: Outputs, rng: np.random.Generator) -> Event:
 def _has_remainder(
     column: int, unit: float, place: int, modulus: int, wanted: NDArray[np.int64], outputs: Outputs
 ) -> Values:
-    numbers = outputs.numbers[:, column]
-    if numbers.dtype.kind == "f":
-        numbers = np.mod(np.floor(numbers / unit + NUDGE), CYCLE)
-    return np.isin((numbers % CYCLE).astype(np.int64) // place % modulus, wanted)
+    found = whole_parts(outputs.numbers[:, [column]], [unit])[:, 0]
+    return np.isin(found // place % modulus, wanted)
 
 
 FURTHER: tuple[EventClass, ...] = (

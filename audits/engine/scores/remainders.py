@@ -78,13 +78,24 @@ class Remainders(Learned):
         return tuple(values[place] for place in used)
 
     def _whole_parts(self, outputs: NDArray[Any]) -> Ints:
-        """Return the whole parts of the used numbers in their units, modulo `CYCLE`."""
-        flat = outputs.reshape(len(outputs), -1)[:, list(self.columns)]
-        if flat.dtype.kind in "iu":
-            return np.asarray(flat % flat.dtype.type(CYCLE)).astype(np.int64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            whole = np.floor(flat.astype(np.float64, copy=False) / np.array(self.units) + NUDGE)
-            return np.where(np.isfinite(whole), np.mod(whole, CYCLE), 0).astype(np.int64)
+        return whole_parts(outputs.reshape(len(outputs), -1)[:, list(self.columns)], self.units)
+
+
+def whole_parts(numbers: NDArray[Any], units: Sequence[float]) -> Ints:
+    """Return the whole parts of numbers ``(n, columns)`` in the unit of each column, modulo `CYCLE`.
+
+    Integers are in units of 1. Infinity, and numbers whose whole part is beyond all doubles, become 0.
+
+    >>> whole_parts(np.array([[0.29, -0.5]]), [0.01, 1.0]).tolist()
+    [[29, 20999]]
+    """
+    if numbers.dtype.kind in "iu":
+        return np.asarray(numbers % numbers.dtype.type(CYCLE)).astype(np.int64)
+    if numbers.dtype.kind == "O":
+        return np.asarray(numbers % CYCLE).astype(np.int64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole = np.floor(numbers.astype(np.float64, copy=False) / np.asarray(units) + NUDGE)
+        return np.where(np.isfinite(whole), np.mod(whole, CYCLE), 0).astype(np.int64)
 
 
 def _counts(numbers: Ints, place: int, modulus: int, labels: Ints) -> Ints:
