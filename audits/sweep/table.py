@@ -100,14 +100,16 @@ class Meaning:
         status: "known", "new", "by design" or "float only": whether the package's tracker or documentation has it.
         text: the cause, in a sentence or two.
         draft: the number of the section in the package's draft of a report; 0 if there is none.
-        exact: the least epsilon of the pair, computed from the published distributions and not from samples; None if
-            it was not computed.
+        exact: the least epsilon of the pair, computed from the published code and not from samples; None if it was not
+            computed. At a delta above 0 it is a lower bound. Infinity means that no finite epsilon holds.
+        delta: the figure holds at every delta below this; 0 if it is for delta 0 alone.
     """
 
     status: str
     text: str
     draft: int = 0
     exact: float | None = None
+    delta: float = 0.0
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:

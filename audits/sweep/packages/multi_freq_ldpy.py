@@ -109,6 +109,7 @@ ORDER = Meaning(
     "another place.",
     1,
     math.inf,
+    0.111,
 )
 AMPLIFIED = Meaning(
     "by design",
