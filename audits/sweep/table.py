@@ -8,7 +8,7 @@ the result of a query, so its only relation is "by-sensitivity".
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -131,6 +131,7 @@ class Package:
         meanings: what a violation means, by mechanism and relation.
         compared: whether `dpproof.compare_runs` knows the mechanisms of the package.
         bits: what a violation through floating-point bits alone means, unless ``meanings`` has it.
+        bits_exact: those violations for which a test shows that no finite epsilon holds at delta 0 in doubles.
     """
 
     name: str
@@ -139,6 +140,7 @@ class Package:
     omitted: Mapping[str, str] = field(default_factory=dict)
     meanings: Mapping[tuple[str, Adjacency], Meaning] = field(default_factory=dict)
     bits: Meaning | None = None
+    bits_exact: Collection[tuple[str, Adjacency]] = ()
     compared: bool = False
 
     @cached_property

@@ -304,6 +304,19 @@ LABELS = Meaning(
 BITS = Meaning(
     "float only", "The last bits of the sum of a value and noise show the value (issues 19 and 94).", 9
 )
+AROUND = ("Laplace", "LaplaceTruncated", "LaplaceFolded", "LaplaceBoundedDomain", "Staircase")
+"""Mechanisms that return a value plus noise, and claim delta 0."""
+STATISTICS = (
+    "mean",
+    "mean (of two columns)",
+    "nanmean",
+    "nanmean (with NaN)",
+    "nansum",
+    "nanvar",
+    "sum",
+    "var",
+)
+"""Statistics that return a number plus such noise."""
 SIZED = {"count_nonzero": 0.268, "sum": 0.5, "nansum": 0.5}
 """The statistics of which one record can give the same result as two. The others have the figure of `SIZE`."""
 MEANINGS = {
@@ -337,4 +350,9 @@ TABLE = Package(
     MEANINGS,
     BITS,
     compared=True,
+    bits_exact=(
+        *((f"mechanisms.{name}", Adjacency.BY_SENSITIVITY) for name in AROUND),
+        ("tools.mean", ADD),
+        *((f"tools.{name}", REPLACE) for name in STATISTICS),
+    ),
 )
