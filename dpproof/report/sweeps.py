@@ -58,10 +58,10 @@ All of these rows together would take too long.
   of multi-freq-ldpy. An issue of diffprivlib (104) names k-means, and we could not read that item.
 - **"Computed exactly"** stands before a figure that a test computes without samples, from a reading of the published
   code (`tests/audits/test_exact_k_means.py`, `test_exact_findings.py`, `test_exact_bits.py` and `test_sweep.py`). The
-  computation is in real arithmetic, or in doubles for a violation through floating-point bits. "At every delta below"
-  names the deltas for which the figure is shown. It does not mean that a larger delta repairs the claim. If diffprivlib
-  is installed, tests compare the readings of KMeans, GaussianNB, LinearRegression, the variances and the noise in
-  doubles with its code. A violation without such words has no exact computation: the audit alone shows it.
+  computation is in real arithmetic, or in doubles for a violation through floating-point bits. A figure is shown for
+  the deltas that it names. That does not mean that the claim holds at a larger delta. If diffprivlib is installed,
+  tests compare the readings of KMeans, GaussianNB, LinearRegression, the variances and the noise in doubles with its
+  code. A violation without such words has no exact computation: the audit alone shows it.
 
 **Packages without a sweep.** The installer found no version of ektelo, dp-stats, openmined and smartnoise for Python
 3.11 in the package index ("from versions: none"). jax-privacy, opacus, smartnoise-synth, tmlt-analytics and
@@ -138,14 +138,11 @@ def meaning_of(row: Mapping[str, Any], table: Package) -> Meaning | None:
 
 
 def _exactly(epsilon: float, delta: float) -> str:
-    where = f"at every delta below {delta:g}" if delta else "at delta 0"
     if epsilon == math.inf:
-        return f"no finite epsilon holds {where}"
-    return (
-        f"epsilon is at least {epsilon:.3g} {where}"
-        if delta
-        else f"the least epsilon of these inputs is {epsilon:.3g}"
-    )
+        return "no finite epsilon holds at " + (f"any delta below {delta:g}" if delta else "delta 0")
+    if delta:
+        return f"epsilon is at least {epsilon:.3g} at every delta below {delta:g}"
+    return f"the least epsilon of these inputs is {epsilon:.3g}"
 
 
 def _seen(power: Mapping[str, Any]) -> str:
