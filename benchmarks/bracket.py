@@ -1,6 +1,7 @@
-"""Measured lower bounds on epsilon beside the limit of tests: ``python -m benchmarks.bracket [SEEDS]``.
+"""Measured lower bounds on epsilon beside the limit of tests: ``python -m benchmarks.bracket [SEEDS] [SAMPLES]``.
 
-The Gaussian mechanism and DP-SGD at delta 1e-5, confidence 95 %, 100,000 samples. A sample of DP-SGD is a whole run.
+The Gaussian mechanism and DP-SGD at delta 1e-5, confidence 95 %, 100,000 samples unless given. A sample of DP-SGD is
+a whole run.
 The seeds are 0, 1, 2 and so on.
 """
 
@@ -25,7 +26,7 @@ RUNS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 )
 
 
-def rows(seeds: int) -> Iterator[str]:
+def rows(seeds: int, samples: int) -> Iterator[str]:
     """Yield a line of the table for each mechanism and epsilon."""
     for name, relation, given in RUNS:
         for epsilon in (1, 4, 10):
@@ -34,7 +35,10 @@ def rows(seeds: int) -> Iterator[str]:
             accountant = accountant_for(name)
             parameters = accountant.parameters.read({**given, accountant.noise: noise})
             about = Subject(name, parameters, Adjacency.of(relation))
-            found = [bracketed(about, float(DELTA), alpha=ALPHA, seed=seed) for seed in range(seeds)]
+            found = [
+                bracketed(about, float(DELTA), alpha=ALPHA, seed=seed, samples=samples)
+                for seed in range(seeds)
+            ]
             lower, limit = np.array([one.lower for one in found]), found[0].limit
             family = np.array([one.given_family for one in found], dtype=float)
             true = found[0].claimed
@@ -50,5 +54,6 @@ if __name__ == "__main__":
         "| mechanism | epsilon | limit | mean | median | mean / limit | median, given the family | above epsilon |"
     )
     print("|---|---|---|---|---|---|---|---|")
-    for line in rows(int(sys.argv[1]) if len(sys.argv) > 1 else 40):
+    given = [int(argument) for argument in sys.argv[1:]]
+    for line in rows(*given, *(40, 100_000)[len(given) :]):
         print(line, flush=True)

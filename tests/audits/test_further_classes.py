@@ -12,7 +12,7 @@ from dpproof.audits.data.outputs import of_objects
 from dpproof.audits.engine.power.event_classes import FLOOR, HALF, planted_in
 from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.power.further_classes import FURTHER
-from dpproof.audits.engine.power.planting import Doubled
+from dpproof.audits.engine.power.planting import Scaled
 from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
@@ -84,7 +84,7 @@ def test_an_event_of_a_further_class_has_an_allowed_mass_and_is_fixed(kind):
             continue
         applied += 1
         for seed in range(5):
-            planted = planted_in(kind, sketch, Doubled((ODDS,), (0.0,)), np.random.default_rng(seed))
+            planted = planted_in(kind, sketch, Scaled((ODDS,), (0.0,)), np.random.default_rng(seed))
             assert planted is not None
             other = Outputs(made(np.random.default_rng([place, seed, 1]), 20_000), sketch.layout)
             cells = planted.cells(other)

@@ -16,7 +16,7 @@ from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import CurvePoint, curve_points
 from dpproof.audits.engine.power.fresh_outputs import FreshOutputs
-from dpproof.audits.engine.power.planting import MULTIPLE, Planted, Planting, _Stream, doubled
+from dpproof.audits.engine.power.planting import MULTIPLE, Planted, Planting, _Stream, scaled
 from dpproof.audits.engine.sampling.callables import as_mechanism
 from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.engine.scores.linear import BestCoordinate, LinearDiscriminant
@@ -61,7 +61,7 @@ def above_exp(epsilon):
 @rows("mass", MASSES)
 @rows("epsilon", [0.01, 0.5, 1.0, 4.0, 10.0])
 def test_an_event_planted_against_a_pure_claim_has_exactly_twice_its_epsilon(mass, epsilon):
-    twice = doubled(PureDP(epsilon), (CurvePoint(epsilon, 0.0),))
+    twice = scaled(PureDP(epsilon), (CurvePoint(epsilon, 0.0),))
     smaller, larger = map(of_coins, twice.event(mass))
     laws = [smaller, 1 - smaller], [larger, 1 - larger]
     odds = above_exp(Fraction(MULTIPLE) * Fraction(epsilon))
@@ -73,7 +73,7 @@ def test_an_event_planted_against_a_pure_claim_has_exactly_twice_its_epsilon(mas
 @pytest.mark.parametrize("mass", MASSES)
 def test_an_event_planted_against_a_point_touches_twice_the_point(mass):
     epsilon, delta = 1.0, 1e-3
-    twice = doubled(ApproxDP(epsilon, delta), (CurvePoint(epsilon, delta),))
+    twice = scaled(ApproxDP(epsilon, delta), (CurvePoint(epsilon, delta),))
     smaller, larger = map(of_coins, twice.event(mass))
     found = exceeds([smaller, 1 - smaller], [larger, 1 - larger], above_exp(2 * Fraction(epsilon)))
     assert Fraction(delta) * (1 - Fraction(1, 10**5)) <= found <= Fraction(delta)
@@ -84,7 +84,7 @@ def test_an_event_planted_against_a_point_touches_twice_the_point(mass):
 def test_an_event_planted_against_a_curve_lies_inside_and_touches(mass, mu):
     claim, delta = GaussianDP(mu), 1e-5
     points = curve_points(claim, delta, claim.epsilon(delta).upper)
-    smaller, larger = doubled(claim, points).event(mass)
+    smaller, larger = scaled(claim, points).event(mass)
     room = []
     for epsilon in np.linspace(0, 2 * points[-1].epsilon, 4001):
         odds = math.exp(2 * epsilon)
@@ -99,16 +99,16 @@ def test_an_event_planted_against_a_curve_lies_inside_and_touches(mass, mu):
 @given(st.lists(st.floats(0.01, 1.0), min_size=2, max_size=40), st.floats(0.1, 3.0), st.floats(1e-7, 0.01))
 def test_a_shift_of_ranks_in_cells_keeps_to_twice_the_point(weights, epsilon, delta):
     masses = np.array(weights) / sum(weights)
-    twice = doubled(ApproxDP(epsilon, delta), (CurvePoint(epsilon, delta),))
+    twice = scaled(ApproxDP(epsilon, delta), (CurvePoint(epsilon, delta),))
     first, second = twice.ranks(masses)
     assert np.abs((first + second) / 2 - masses).max() < 1e-3
     assert twice.admits(first, second)
-    wider = doubled(ApproxDP(8 * epsilon, delta), (CurvePoint(8 * epsilon, delta),)).ranks(masses)
+    wider = scaled(ApproxDP(8 * epsilon, delta), (CurvePoint(8 * epsilon, delta),)).ranks(masses)
     assert np.abs(wider[1] - wider[0]).sum() >= np.abs(second - first).sum() - 1e-9
 
 
 def test_two_laws_too_far_apart_are_not_admitted():
-    twice = doubled(PureDP(1.0), (CurvePoint(1.0, 0.0),))
+    twice = scaled(PureDP(1.0), (CurvePoint(1.0, 0.0),))
     e = math.exp(2.0)
     assert twice.admits(np.array([0.9, 0.1]), np.array([1 - 0.1 * e * 0.999, 0.1 * e * 0.999]))
     assert not twice.admits(np.array([0.9, 0.1]), np.array([1 - 0.1 * e * 1.001, 0.1 * e * 1.001]))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpproof.audits.data.canonical import is_whole
 from dpproof.audits.engine.power.fresh_outputs import SKETCH, Outputs
-from dpproof.audits.engine.power.planting import Doubled, Planted
+from dpproof.audits.engine.power.planting import Planted, Scaled
 
 Values = NDArray[np.generic]
 Event = Callable[[Outputs], Values]
@@ -61,7 +61,7 @@ class EventClass:
 
 
 def planted_in(
-    chosen: EventClass, sketch: Outputs, twice: Doubled, rng: np.random.Generator
+    chosen: EventClass, sketch: Outputs, twice: Scaled, rng: np.random.Generator
 ) -> Planted | None:
     """Return a violation of twice the claim in an event of the kind ``chosen``; None if no event is found."""
     most = HALF if len(twice.odds) == 1 and not chosen.deep else TAIL
@@ -101,7 +101,7 @@ def _tail(values: Event, known: Values, deep: bool, most: float, rng: np.random.
     return lambda outputs: np.asarray(values(outputs) <= known[at])
 
 
-def _shifted(values: Event, known: Values, twice: Doubled) -> Planted | None:
+def _shifted(values: Event, known: Values, twice: Scaled) -> Planted | None:
     """Plant a Gaussian shift in the rank of a score, in cells; return None if the score has too few values."""
     count = min(len(known), SKETCH)
     places = np.unique(np.rint(np.concatenate([DEPTHS, 1 - DEPTHS, [0.5]]) * count).astype(np.int64))

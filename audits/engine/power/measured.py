@@ -7,8 +7,8 @@ is at most 90 %" has multiplied its stake by a hundred (docs/notes/audit_power.m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpproof.accountant.numbers.written import finite
@@ -17,7 +17,7 @@ from dpproof.audits.engine.power import simulated as power
 from dpproof.audits.engine.power.event_classes import CLASSES, FLOOR, EventClass, planted_in
 from dpproof.audits.engine.power.fresh_outputs import FARTHEST, Outputs
 from dpproof.audits.engine.power.further_classes import FURTHER
-from dpproof.audits.engine.power.planting import MULTIPLE, Doubled, Planting, doubled
+from dpproof.audits.engine.power.planting import MULTIPLE, Planting, Scaled, scaled
 from dpproof.audits.engine.sampling.callables import POWER, generator
 from dpproof.audits.time_budget import OutOfTimeError
 
@@ -31,6 +31,8 @@ GOOD, POOR, DOUBT = 0.95, 0.7, 20
 """A second bet, against "the power is at least 95 %". The count ends when it has multiplied its stake by `DOUBT`."""
 SEEN, MISSED = math.log(POOR / GOOD), math.log((1 - POOR) / (1 - GOOD))
 """The change of the second bet's log wealth after a detected violation, and after a missed one."""
+LARGER = (3, 4, 6, 10)
+"""The multiples of the claim that are tried if the power is too small for violations of twice the claim."""
 AFTER = 21
 """The number of the random stream of the first further kind of events."""
 KNOWN = "tails of a known likelihood ratio"
@@ -100,11 +102,13 @@ class Power:
         classes: the measured power for each kind of event.
         not_covered: descriptions of what was not measured.
         why: the reason why no power was measured, or an empty text.
+        larger: if the power is not enough, a larger multiple of the claim for which it is; infinity if none is known.
     """
 
     classes: tuple[ClassPower, ...]
     not_covered: tuple[str, ...]
     why: str = ""
+    larger: float = math.inf
 
     @property
     def enough(self) -> bool:
@@ -118,7 +122,7 @@ class Power:
         """
         if not self.enough:
             simulated_ones = [one.multiple for one in self.classes if one.seen is None]
-            most = max(simulated_ones, default=math.inf)
+            most = max(simulated_ones, default=self.larger)
             return claimed * most if most < math.inf else math.inf
         return claimed * max(one.multiple for one in self.classes if one.enough)
 
@@ -139,9 +143,10 @@ class Power:
         if self.why:
             return f"power was not measured: {self.why}"
         if missed:
+            larger = f" (of {self.larger:g} times the claim they are)" if self.larger < math.inf else ""
             return (
                 f"violations of twice the claim are not seen with power {WANTED:g} in these classes of"
-                f" events: {', '.join(missed)}; raise the budget, or give scores that see them"
+                f" events: {', '.join(missed)}{larger}; raise the budget, or give scores that see them"
             )
         return ""
 
@@ -156,7 +161,8 @@ def measured(
 ) -> Power:
     """Return the power of an audit against violations of at most twice the claim, for each kind of event.
 
-    The measurement ends at the first needed kind of event with too little power.
+    The measurement ends at the first needed kind of event with too little power. Then it is repeated with larger
+    violations, to find one of `LARGER` for which the power is enough.
 
     Args:
         draw: a function that returns the outputs from which events are chosen, and the object that runs planted
@@ -170,19 +176,36 @@ def measured(
         return unmeasured("twice an epsilon of 0 is 0, so that there is no violation to plant")
     try:
         sketch, planting = draw()
-        found = _Measurement(sketch, planting, doubled(curve, points), seed)
+        found = _Measurement(sketch, planting, scaled(curve, points), seed)
         found.add(CLASSES, first=1)
     except OutOfTimeError:
         return unmeasured("the time budget was spent before the power was measured")
-    if further and found.power.enough:
+    power = found.power
+    if not further or power.why:
+        return power
+    if power.enough:
         found.add_further()
-    return found.power
+        return found.power
+    steps = (_Measurement(sketch, planting, scaled(curve, points, step), seed) for step in LARGER)
+    return replace(power, larger=_first_enough(steps))
+
+
+def _first_enough(measurements: Iterable[_Measurement]) -> float:
+    """Return the first of `LARGER` whose measurement finds enough power; infinity if there is none or no time."""
+    try:
+        for multiple, found in zip(LARGER, measurements, strict=True):
+            found.add(CLASSES, first=1)
+            if found.power.enough:
+                return multiple
+    except OutOfTimeError:
+        pass
+    return math.inf
 
 
 class _Measurement:
     """A measurement of the power for one kind of events after the other."""
 
-    def __init__(self, sketch: Outputs, planting: Planting, twice: Doubled, seed: int) -> None:
+    def __init__(self, sketch: Outputs, planting: Planting, twice: Scaled, seed: int) -> None:
         self._sketch, self._planting, self._twice, self._seed = sketch, planting, twice, seed
         self._classes: list[ClassPower] = []
         self._others = [*OTHERS, *([CUT] if sketch.cut else [])]

@@ -34,29 +34,30 @@ from dpproof.audits.time_budget import check_time
 Floats = NDArray[np.float64]
 
 MULTIPLE = 2
-"""The epsilon of a planted (known) violation is at most this multiple of the claimed epsilon, at every delta."""
+"""The epsilon of a planted (known) violation is at most this multiple of the claimed epsilon, at every delta, unless
+another multiple is given."""
 NODES = 96
 """The number of epsilons at which a claimed curve is evaluated. Between two of them the stricter bound is used."""
 ODDS_DOWN, DELTA_DOWN = 1 - 1e-12, 1 - 1e-6
-"""Factors that are applied to e^(2 epsilon) and delta, to cover all rounding errors."""
+"""Factors that are applied to e^(multiple * epsilon) and delta, to cover all rounding errors."""
 GRID = 1 << 53
 """Event probabilities are multiples of 1 / GRID, like random doubles, so the bound on a violation holds exactly."""
 FARTHEST, PLACES = 12.0, 2001
 
 
 @dataclass(frozen=True)
-class Doubled:
-    """The condition that two distributions differ by at most twice the claim, for violations that an audit plants.
+class Scaled:
+    """The condition that two distributions differ by at most a multiple of the claim, for planted violations.
 
     Attributes:
-        odds: e^(2 epsilon) for each point (epsilon, delta) of the claim, rounded down, in increasing order. The
-            condition at this point: each event has a probability, under each of the two distributions, of at most
+        odds: e^(multiple * epsilon) for each point (epsilon, delta) of the claim, rounded down, in increasing order.
+            The condition at this point: each event has a probability, under each of the two distributions, of at most
             odds times its probability under the other distribution, plus delta.
         deltas: the matching deltas, rounded down.
-        rank_shift: the distance of two unit Gaussians that differ by exactly twice the claim; ``None`` unless the
+        rank_shift: the distance of two unit Gaussians that differ by exactly the multiple; ``None`` unless the
             claim is a single point with delta > 0.
 
-    >>> twice = Doubled((4.0,), (0.0,))
+    >>> twice = Scaled((4.0,), (0.0,))
     >>> [round(chance, 12) for chance in twice.event(0.25)]
     [0.1, 0.4]
     """
@@ -66,7 +67,7 @@ class Doubled:
     rank_shift: float | None = None
 
     def event(self, mass: float) -> tuple[float, float]:
-        """Return two probabilities with mean ``mass`` for an event, as far apart as twice the claim allows.
+        """Return two probabilities with mean ``mass`` for an event, as far apart as the multiple of the claim allows.
 
         Args:
             mass: the mean of the two probabilities, in (0, 1/2]. Up to rounding, the event then distinguishes the two
@@ -82,7 +83,7 @@ class Doubled:
         return smaller / GRID, larger / GRID
 
     def admits(self, first: Floats, second: Floats) -> bool:
-        """Return whether two discrete distributions differ by at most twice the claim."""
+        """Return whether two discrete distributions differ by at most the multiple of the claim."""
         rows = list(zip(self.odds, self.deltas, strict=True))
         orders = ((first, second), (second, first))
         return all(float(np.maximum(w - x * v, 0).sum()) <= d for v, w in orders for x, d in rows)
@@ -105,26 +106,27 @@ class Doubled:
         return first, second
 
 
-def doubled(curve: PrivacyCurve, points: tuple[CurvePoint, ...]) -> Doubled:
-    """Return the condition "at most twice the claim", for the points (epsilon, delta) that an audit tests.
+def scaled(curve: PrivacyCurve, points: tuple[CurvePoint, ...], multiple: float = MULTIPLE) -> Scaled:
+    """Return the condition "at most a multiple of the claim", for the points (epsilon, delta) that an audit tests.
 
     Args:
         curve: the claimed guarantee.
         points: the tested points of the claim. The last one is the stated point. For a claim such as pure DP it is
             the only point.
+        multiple: the largest ratio of a planted violation's epsilon to the claimed epsilon, at every delta.
 
     >>> from dpproof.accountant.guarantees.notions import PureDP
-    >>> twice = doubled(PureDP(1.0), (CurvePoint(1.0, 0.0),))
+    >>> twice = scaled(PureDP(1.0), (CurvePoint(1.0, 0.0),))
     >>> 7.389 < twice.odds[0] < 7.39
     True
     """
     last = points[-1]
     if len(points) == 1:
-        odds, delta = _odds(last.epsilon), last.delta * DELTA_DOWN
-        return Doubled((odds,), (delta,), _shift(MULTIPLE * last.epsilon, delta))
+        odds, delta = _odds(multiple * last.epsilon), last.delta * DELTA_DOWN
+        return Scaled((odds,), (delta,), _shift(multiple * last.epsilon, delta))
     nodes = [float(node) for node in np.linspace(0.0, last.epsilon, NODES)]
     lower = [curve.delta(node).lower * DELTA_DOWN for node in nodes[1:]]
-    return Doubled(tuple(map(_odds, nodes)), (*lower, 0.0))
+    return Scaled(tuple(_odds(multiple * node) for node in nodes), (*lower, 0.0))
 
 
 def _most(smaller: int, odds: Fraction, delta: Fraction) -> int:
@@ -137,7 +139,7 @@ def _most(smaller: int, odds: Fraction, delta: Fraction) -> int:
 
 
 def _odds(epsilon: float) -> float:
-    return math.exp(min(MULTIPLE * epsilon, 700.0)) * ODDS_DOWN
+    return math.exp(min(epsilon, 700.0)) * ODDS_DOWN
 
 
 def _shift(epsilon: float, delta: float) -> float | None:
