@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields, replace
 from typing import Required, TypedDict, cast
 
+from dpproof.audits.engine.scores.names import EDITION
 from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.recording.written import read, written
 from dpproof.audits.time_budget import ending_at
@@ -22,8 +23,6 @@ STATED = ("seed", "alpha", "delta", "claim")
 """The fields of `AuditPlan` that a witness (the record of an audit) stores at its top level."""
 SPENT = ("budget", "sharpen", "further", "sparing")
 """The fields of `AuditPlan` that a witness (the record of an audit) stores under ``replay``."""
-EDITION = 4
-"""The edition of the default scores of an audit. A witness without this number was written with edition 1."""
 
 CALLED = ("scores", "known_ratio", "power")
 """The fields of `AuditPlan` that a witness (the record of an audit) stores with the arguments of the call."""

@@ -1,7 +1,7 @@
 """Recorded violations, which notice a change of the bets of an audit.
 
-A witness is worth nothing if later code bets in another way. So the bets of an edition (`dpproof.audits.plan.EDITION`)
-stay as they are. `python -m tests.audits.test_recorded_bets` records the violations for a new edition.
+A witness is worth nothing if later code bets in another way. So the bets of an edition (`EDITION` of
+`dpproof.audits.engine.scores.names`) stay as they are. `python -m tests.audits.test_recorded_bets` records the violations for a new edition.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import pytest
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.plan import EDITION
+from dpproof.audits.engine.scores.names import EDITION
 from dpproof.audits.recording.replaying import ReplayError, replay
 from dpproof.audits.targets.call import audit
 
 RECORDS = Path(__file__).with_name("recorded_bets.json")
 CHANGED = (
     "The bets of an audit changed, so recorded violations no longer replay: {what}. Undo the change. If you want it,"
-    " raise EDITION in audits/plan.py, sweep the recorded packages again (dpproof audit sweep), and run"
+    " raise EDITION in audits/engine/scores/names.py, sweep the recorded packages again (dpproof audit sweep), and run"
     " `python -m tests.audits.test_recorded_bets`."
 )
 

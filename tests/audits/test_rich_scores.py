@@ -21,9 +21,10 @@ from dpproof.audits.engine.scores.boosting import BoostedTrees
 from dpproof.audits.engine.scores.kernel import Kernel
 from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.engine.scores.linear import LinearDiscriminant
+from dpproof.audits.engine.scores.names import EDITION
 from dpproof.audits.engine.scores.parts import bag, tiles
 from dpproof.audits.engine.scores.products import Norm, Products, SparseProjection, Spread
-from dpproof.audits.plan import EDITION, AuditPlan
+from dpproof.audits.plan import AuditPlan
 from dpproof.audits.targets.call import audit
 
 SCORES = {

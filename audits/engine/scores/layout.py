@@ -29,7 +29,7 @@ from dpproof.audits.engine.scores.boosting import BoostedTrees
 from dpproof.audits.engine.scores.classifiers import Classifier, logistic, trees
 from dpproof.audits.engine.scores.kernel import Kernel
 from dpproof.audits.engine.scores.linear import BestCoordinate, BitParity, LinearDiscriminant
-from dpproof.audits.engine.scores.names import check_scores
+from dpproof.audits.engine.scores.names import EDITION, check_scores
 from dpproof.audits.engine.scores.parts import bag, tiles
 from dpproof.audits.engine.scores.products import Norm, Products, SparseProjection, Spread
 from dpproof.audits.engine.scores.protocol import Identity, Score, View, flattened, whole
@@ -62,8 +62,8 @@ class Layout:
         count: the number of lowest bytes that vary in the whole numbers of the probe.
         bits: whether each output of the probe held several numbers, and all of them were 0 or 1.
         loose: if ``plain`` is false, whether the outputs differ in their form or hold many different texts.
-        edition: the edition of the default scores (`dpproof.audits.plan.EDITION`). Before edition 2 they do not see
-            interactions, the parts of objects, and images. Before edition 4 they do not see remainders.
+        edition: the edition of the default scores. Before edition 2 they do not see interactions, the parts of
+            objects, and images. Before edition 4 they do not see remainders.
         units: the columns of numbers whose remainders are used, each with its unit.
         ordered: whether the samples of a block stay in the order of their labels. This is allowed only if no score
             depends on a sample's place, not even in the last bit (docs/notes/audit_pairs.md, Lemma 2).
@@ -83,7 +83,7 @@ class Layout:
     count: int = 0
     bits: bool = False
     loose: bool = False
-    edition: int = 4
+    edition: int = EDITION
     units: tuple[tuple[int, float], ...] = ()
     ordered: bool = False
 

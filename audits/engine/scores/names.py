@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+EDITION = 4
+"""The edition of the default scores of an audit. A witness without this number was written with edition 1."""
 SCORE_NAMES: Mapping[str, str] = {
     "identity": "the output itself, if it is one number",
     "linear": "Fisher's linear discriminants, sharp and shrunk",
