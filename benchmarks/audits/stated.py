@@ -7,15 +7,19 @@ mechanism with the fault, each with a new event. The share of them that find a v
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.audit_power import BITS
-from benchmarks.audits.rows import Row
+from benchmarks.audits import stated_events, stated_faults, stated_outputs
+from benchmarks.audits.rows import Row, code
 from benchmarks.audits.stated_faults import EPSILON, FAULTS, OUTSIDE, SKETCH, Fault
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.engine.betting.curves import CurvePoint
@@ -41,10 +45,10 @@ largest ratio of an event's two frequencies is looked for."""
 Task = tuple[str, str, int, tuple[int, ...]]
 
 
-def tasks(known: Sequence[Row], runs: int | None = None, only: Sequence[str] = ()) -> Iterator[Task]:
-    """Generate what is left to do: the next budget of a search, or the runs of a fault whose budget is known."""
+def tasks(known: Sequence[Row], runs: int | None = None, only: str = "") -> Iterator[Task]:
+    """Generate what can be done next: the next budget of a search, or the runs of a fault whose budget is known."""
     for name in CASES:
-        if not only or any(part in name for part in only):
+        if only in name:
             yield from _tasks_of(name, [row for row in known if row["case"] == name], runs)
 
 
@@ -54,16 +58,18 @@ def _tasks_of(name: str, rows: Sequence[Row], runs: int | None) -> Iterator[Task
         last = max((row["budget"] for row in rows if row["trial"].startswith(STATED)), default=0)
         yield STATED, name, 2 * last or FIRST, ()
         return
-    done = {seed for row in rows if row["trial"] == f"{REAL} {settled['budget']}" for seed in row["seeds"]}
+    budget, done = settled["budget"], {seed for row in runs_of(rows, settled) for seed in row["seeds"]}
     left = [seed for seed in range(wanted(name, settled, runs)) if seed not in done]
-    for start in range(0, len(left), CHUNK):
-        yield REAL, name, settled["budget"], tuple(left[start : start + CHUNK])
+    yield from ((REAL, name, budget, tuple(left[i : i + CHUNK])) for i in range(0, len(left), CHUNK))
     if name in OUTSIDE and not any(row["trial"] == NEAREST for row in rows):
-        yield NEAREST, name, settled["budget"], ()
+        yield NEAREST, name, budget, ()
 
 
 def chosen(name: str, rows: Sequence[Row]) -> Row | None:
-    """Return the row of the smallest budget at which the class is covered, or that of the largest one; None if open."""
+    """Return the row of the smallest budget at which the class is covered; None if the search has not ended.
+
+    If the class is not covered at any budget, the row of the largest budget is returned.
+    """
     searched = sorted((row for row in rows if row["trial"].startswith(STATED)), key=lambda row: row["budget"])
     for row in searched:
         if covered(name, row):
@@ -71,17 +77,30 @@ def chosen(name: str, rows: Sequence[Row]) -> Row | None:
     return searched[-1] if searched and 2 * searched[-1]["budget"] > CASES[name].cap else None
 
 
+def runs_of(rows: Sequence[Row], settled: Row) -> list[Row]:
+    """Return the rows of runs at the settled budget."""
+    return [row for row in rows if row["trial"] == f"{REAL} {settled['budget']}"]
+
+
 def covered(name: str, row: Row) -> bool:
-    """Whether the audit of a row calls the fault's class covered; for a fault outside, whether it says "consistent"."""
+    """Whether the audit calls the fault's class covered; for a fault outside, whether it says "consistent"."""
     if name in OUTSIDE:
         return bool(row["answer"] == Finding.CONSISTENT.value)
     return bool(row["power"].get(CASES[name].kind, {}).get("enough"))
 
 
-def wanted(name: str, settled: Row, runs: int | None) -> int:
+def wanted(name: str, settled: Row, runs: int | None = None) -> int:
     """Return the number of runs of a fault at its budget: fewer if its class is not covered."""
     usual = OUTSIDE_RUNS if name in OUTSIDE else RUNS if covered(name, settled) else FEWER
     return usual if runs is None else min(usual, runs)
+
+
+@functools.cache
+def faults() -> str:
+    """Return a hash of the code, without its comments, that draws the faults. Rows of other faults do not count."""
+    files = (module.__file__ or "" for module in (stated_events, stated_faults, stated_outputs))
+    texts = (Path(file).read_text(encoding="utf-8") for file in files)
+    return hashlib.sha256("\0".join(map(code, texts)).encode()).hexdigest()[:12]
 
 
 def measured(trial: str, name: str, budget: int, seeds: tuple[int, ...]) -> list[Row]:
@@ -126,6 +145,17 @@ def _answer(fault: Fault, budget: int, seed: int) -> str:
         return _audit(fault, fault.faulty(seed), budget, seed, power=False).verdict.value
     except MechanismError:
         return "refused"
+
+
+def answers(name: str, budget: int, runs: int) -> Counter[str]:
+    """Return how often each answer comes, over seeds 0, 1, 2, ..., of audits that measure their power.
+
+    >>> answers("parity of two bits: 2 fair bits", 4_000, 1)
+    Counter({'violation': 1})
+    """
+    fault = CASES[name]
+    found = (_audit(fault, fault.faulty(seed), budget, seed, power=True) for seed in range(runs))
+    return Counter(one.verdict.value for one in found)
 
 
 def _audit(fault: Fault, mechanism: Any, budget: int, seed: int, power: bool) -> Evidence:

@@ -181,21 +181,23 @@ def signs(count: int, sketch: Outputs, rng: Generator) -> Inside:
     return lambda outputs: np.asarray((matrix(outputs)[:, columns] > centres).sum(axis=1) % 2 == 1)
 
 
-def ring_and_sign(sketch: Outputs, rng: Generator) -> Inside:
-    """Draw three coordinates; the event is that the first two lie inside a circle, or that the third is positive, not both."""
-    one, other, third = rng.choice(matrix(sketch).shape[1], 3, replace=False)
+def ring_and_signs(sketch: Outputs, rng: Generator) -> Inside:
+    """Draw four coordinates. An odd number is true of: the first two in a circle, the third positive, the fourth too."""
+    one, other, third, fourth = rng.choice(matrix(sketch).shape[1], 4, replace=False)
 
     def radius(outputs: Outputs) -> NDArray[Any]:
         return np.hypot(_at(one, outputs), _at(other, outputs))
 
     middle = np.median(radius(sketch))
-    return lambda outputs: np.asarray((radius(outputs) < middle) ^ (_at(third, outputs) > 0))
+    return lambda outputs: np.asarray(
+        (radius(outputs) < middle) ^ (_at(third, outputs) > 0) ^ (_at(fourth, outputs) > 0)
+    )
 
 
 def board(sketch: Outputs, rng: Generator) -> Inside:
-    """Draw two coordinates; the event is the black squares of a board of 8 by 8 quantiles."""
+    """Draw two coordinates; the event is the black squares of a board of 16 by 16 quantiles."""
     columns = rng.choice(matrix(sketch).shape[1], 2, replace=False)
-    cuts = [np.quantile(_at(column, sketch), np.arange(1, 8) / 8) for column in columns]
+    cuts = [np.quantile(_at(column, sketch), np.arange(1, 16) / 16) for column in columns]
     return lambda outputs: np.asarray(
         sum(cut.searchsorted(_at(column, outputs)) for cut, column in zip(cuts, columns, strict=True)) % 2
         == 1
@@ -224,9 +226,9 @@ def checksum(_sketch: Outputs, rng: Generator) -> Inside:
 
 
 def rare(sketch: Outputs, rng: Generator) -> Inside:
-    """Draw a tail of a coordinate with a mass between .002 and .006."""
+    """Draw a tail of a coordinate with a mass between .001 and .004."""
     column = _column(sketch, rng)
-    level = np.quantile(_at(column, sketch), 1 - rng.uniform(0.002, 0.006))
+    level = np.quantile(_at(column, sketch), 1 - rng.uniform(0.001, 0.004))
     return lambda outputs: np.asarray(_at(column, outputs) >= level)
 
 
