@@ -38,7 +38,7 @@ SEED = 10_000
 """The seed of the audits that state a power. The runs have the seeds 0, 1, 2, ..."""
 STATED, REAL, NEAREST = "stated", "real", "nearest"
 CASES = {**FAULTS, **OUTSIDE}
-EVENTS, OUTPUTS = 100, 40_000
+EVENTS, OUTPUTS = 100, 20_000
 """For a fault outside of the classes: the number of events of each class, and of outputs on each input, in which the
 largest ratio of an event's two frequencies is looked for."""
 
@@ -176,7 +176,7 @@ def nearest(fault: Fault) -> dict[str, float]:
         for label, size in ((0, SKETCH), (0, OUTPUTS), (1, OUTPUTS))
     )
     found = {one.name: _ratios(one, sketch, both, rng) for one in CLASSES if one.applies(sketch)}
-    return {name: round(max(ratios), 3) for name, ratios in found.items() if ratios}
+    return {name: round(float(max(ratios)), 3) for name, ratios in found.items() if ratios}
 
 
 def _ratios(

@@ -182,7 +182,7 @@ def signs(count: int, sketch: Outputs, rng: Generator) -> Inside:
 
 
 def ring_and_signs(sketch: Outputs, rng: Generator) -> Inside:
-    """Draw four coordinates. An odd number is true of: the first two in a circle, the third positive, the fourth too."""
+    """Draw four coordinates. Of these an odd number is true: the first two in a circle, the third > 0, the fourth > 0."""
     one, other, third, fourth = rng.choice(matrix(sketch).shape[1], 4, replace=False)
 
     def radius(outputs: Outputs) -> NDArray[Any]:

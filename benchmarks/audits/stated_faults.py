@@ -255,7 +255,7 @@ def _outside() -> list[Fault]:
     rows = (
         ("parity of three bits", laws.bits(20), partial(events.parity, 3), 20, "20 fair bits"),
         ("product of three signs", laws.student(5, 3), partial(events.signs, 3), 5, "5 Student numbers"),
-        ("a circle and two signs", laws.uniform(5, -1.0), events.ring_and_signs, 5, "5 uniform numbers"),
+        ("a circle and two signs", laws.student(20, 5), events.ring_and_signs, 20, "20 Student numbers"),
         ("black squares of a board", laws.uniform(2), events.board, 2, "2 uniform numbers"),
         ("two coordinates are equal", laws.integers(5, 0, 20), events.equal, 5, "5 integers below 20"),
         ("odd sum of all coordinates", laws.poisson(5, 50.0), events.odd_sum, 5, "5 Poisson counts"),

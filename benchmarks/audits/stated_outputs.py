@@ -45,9 +45,9 @@ def lognormal(width: int, sigma: float = 1.0) -> Law:
     return vectors(width, lambda shape, rng: rng.lognormal(0.0, sigma, shape))
 
 
-def uniform(width: int, low: float = 0.0) -> Law:
-    """Return independent uniform numbers in [low, 1)."""
-    return vectors(width, lambda shape, rng: rng.uniform(low, 1.0, shape))
+def uniform(width: int) -> Law:
+    """Return independent uniform numbers in [0, 1)."""
+    return vectors(width, lambda shape, rng: rng.random(shape))
 
 
 def laplace(width: int) -> Law:

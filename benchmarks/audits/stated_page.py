@@ -104,17 +104,17 @@ def section(rows: Sequence[Row], version: str) -> list[str]:
     return [
         TITLE,
         "",
-        f"""A fault is hidden in one event. The event is drawn for every run from a class. Given the event, and given its
-        complement, the outputs have the same distribution on both inputs. The event has probability a on one input and
-        exp(2) a on the other. The claim is epsilon = {EPSILON:g}, alpha = {ALPHA:g}. The outputs and the events are
-        drawn by code that does not use the engine's events.""",
+        f"""A fault is hidden in one event. The event is drawn for every run from a class. Given the event, and given
+        its complement, the outputs have the same distribution on both inputs. The event has probability a on one input
+        and exp(2) a on the other. The claim is epsilon = {EPSILON:g}, alpha = {ALPHA:g}. The program that draws the
+        outputs and the events does not use the engine's events.""",
         "",
-        f"""*Stated* is the measurement of the power by an audit of the mechanism without the fault: the number of planted
-        violations that it detects. The budget is the smallest of {FIRST:,}, {2 * FIRST:,}, {4 * FIRST:,}, ... samples at
-        which the audit calls the class covered. *Real* is the number of audits of the mechanism with the fault that
-        find a violation at this budget, each with a new event. The difference is stated minus real, in points, with its
-        standard error. It may be at most {LIMIT} points, beyond chance. An audit states a power of at least
-        {WANTED:.0%}, so a real power of {100 * WANTED - LIMIT:g} % or less would also be a fault of the audit.
+        f"""*Stated* is the power that an audit of the mechanism without the fault measures: the number of planted
+        violations that it detects. The budget is the smallest of {FIRST:,}, {2 * FIRST:,}, {4 * FIRST:,}, ... samples
+        at which the audit calls the class covered. *Real* is the number of audits of the mechanism with the fault that
+        find a violation at this budget, each with a new event. The difference is the stated share minus the real share,
+        in points, with its standard error. The limit is {LIMIT} points. A covered class states a power of at least
+        {100 * WANTED:g} %, so a real power below {100 * WANTED - LIMIT:g} % would also break the limit.
         `python -m benchmarks.audits stated` measured these tables with engine {version}.""",
         "",
         *_inside_table(inside),
@@ -195,11 +195,12 @@ def _summary(found: Sequence[Compared]) -> str:
     beyond = sum(points > LIMIT + 2 * error for points, error in differences)
     low = sum(one.found / one.runs < WANTED - LIMIT / 100 for one in known)
     whole = sum(one.runs >= wanted(one.name, one.settled) for one in known)
-    return f"""The class of {len(known)} of {len(FAULTS)} faults is covered, and {whole} of them have all of their runs. The
-    stated power is more than {LIMIT} points above the real one for {above} of them, and for {beyond} by more than two
-    standard errors beyond {LIMIT} points. The real power is below {100 * WANTED - LIMIT:g} % for {low} of them. The number of
-    planted audits is not fixed: the count ends when the result is known. So a stated share is somewhat too high where
-    the count ended early, such as 55 of 55, and the standard errors do not include this."""
+    return f"""The class of {len(known)} of {len(FAULTS)} faults is covered, and {whole} of them have all of their
+    runs. The stated power is more than {LIMIT} points above the real one for {above} of them. It is by more than two
+    standard errors above this limit for {beyond} of them. The real power is below {100 * WANTED - LIMIT:g} % for {low}
+    of them. The number of planted audits is not fixed, because the count ends when the result is known. So a stated
+    share is somewhat too high where the count ended early, such as 55 of 55. The standard errors do not include
+    this."""
 
 
 def _open_classes(found: Sequence[Compared]) -> str:
@@ -243,6 +244,6 @@ def _outside_table(found: Sequence[Compared], rows: Sequence[Row]) -> list[str]:
 def _outside_summary(found: Sequence[Compared]) -> str:
     consistent = [one for one in found if one.covered]
     missed = sum(one.runs - one.found for one in consistent)
-    return f"""For {len(consistent)} of these {len(found)} mechanisms the audit says *consistent*. It would miss the fault in
-    {missed} of {sum(one.runs for one in consistent)} runs of these. Its answer names the classes that it covers and says
-    that other events are not covered."""
+    return f"""For {len(consistent)} of these {len(found)} mechanisms the audit says *consistent*. The fault was missed in
+    {missed} of {sum(one.runs for one in consistent)} runs of these. The answer names the classes that it covers, and
+    lists other events as not covered."""
