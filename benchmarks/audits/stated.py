@@ -142,9 +142,10 @@ FOUND = tuple(finding.value for finding in Finding if finding.violated)
 
 def _answer(fault: Fault, budget: int, seed: int) -> str:
     try:
-        return _audit(fault, fault.faulty(seed), budget, seed, power=False).verdict.value
+        found = _audit(fault, fault.faulty(seed), budget, seed, power=False)
     except MechanismError:
         return "refused"
+    return str(found.verdict.value)
 
 
 def answers(name: str, budget: int, runs: int) -> Counter[str]:

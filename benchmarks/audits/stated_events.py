@@ -182,7 +182,7 @@ def signs(count: int, sketch: Outputs, rng: Generator) -> Inside:
 
 
 def ring_and_signs(sketch: Outputs, rng: Generator) -> Inside:
-    """Draw four coordinates. Of these an odd number is true: the first two in a circle, the third > 0, the fourth > 0."""
+    """Draw four coordinates. Two lie in a circle, the third is positive, the fourth too. One or all are true."""
     one, other, third, fourth = rng.choice(matrix(sketch).shape[1], 4, replace=False)
 
     def radius(outputs: Outputs) -> NDArray[Any]:
