@@ -22,7 +22,7 @@ STATED = ("seed", "alpha", "delta", "claim")
 """The fields of `AuditPlan` that a witness (the record of an audit) stores at its top level."""
 SPENT = ("budget", "sharpen", "further", "sparing")
 """The fields of `AuditPlan` that a witness (the record of an audit) stores under ``replay``."""
-EDITION = 3
+EDITION = 4
 """The edition of the default scores of an audit. A witness without this number was written with edition 1."""
 
 CALLED = ("scores", "known_ratio", "power")
@@ -78,9 +78,10 @@ class AuditPlan:
         searched: for a replay, the number of the pair that the recorded search found, and the number of samples that
             the search spent. The replay does not search again, so it audits a changed implementation on the same
             pair.
-        edition: the edition of the default scores: 3, or that of a witness for its replay; 1 if it names none. Edition
+        edition: the edition of the default scores: 4, or that of a witness for its replay; 1 if it names none. Edition
             1 lacks the scores of interactions, of the parts of objects, and of images. Before edition 3 all scores
-            bet in each measurement of the power; now the leading scores bet first.
+            bet in each measurement of the power; now the leading scores bet first. Before edition 4 there is no score
+            of remainders, and the power is measured in fewer classes of events.
         sparing: for a slow mechanism, the number of outputs of a call of its checks; 0 for the usual numbers. If it is
             None and there is a time budget, the audit measures the speed of the mechanism and chooses the number.
         executor: draws blocks of samples in parallel. If it uses processes, the audited object must be picklable. The

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import multiprocessing
 import multiprocessing.context
 import pickle
@@ -18,6 +19,7 @@ import pickletools
 import sqlite3
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -26,6 +28,8 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
+
+from dpproof.audits.time_budget import ending_at, time_left
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -107,6 +111,26 @@ class JournalExecutor(Executor):
     def _finished(self, key: str, done: Future[T]) -> None:
         if not done.cancelled() and done.exception() is None:
             self._journal.keep(key, done.result())
+
+
+class _TimedExecutor(Executor):
+    """An executor whose tasks raise `OutOfTimeError` when the time budget of the caller is spent."""
+
+    def __init__(self, inner: Executor) -> None:
+        self._inner = inner
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Run a task until the time budget is spent, and return a future."""
+        left = time_left()
+        if left == math.inf:
+            return self._inner.submit(fn, *args, **kwargs)
+        return self._inner.submit(_in_time, time.time() + left, fn, *args, **kwargs)
+
+
+def _in_time(until: float, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+    """Run a task in a worker, whose clock of ``time.monotonic`` may differ from the caller's."""
+    with ending_at(time.monotonic() + until - time.time()):
+        return fn(*args, **kwargs)
 
 
 def _now(fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -207,13 +231,13 @@ def executor_for(workers: int = 1, cluster: str | None = None) -> Iterator[Execu
         raise ValueError(f"workers ({workers!r}) must be an integer at least 1")
     if cluster is not None:
         with _cluster(cluster) as executor:
-            yield journaled(executor)
+            yield journaled(_TimedExecutor(executor))
     elif workers == 1:
         yield journaled(None)
     else:
         with ProcessPoolExecutor(workers, _start_method()) as pool:
             try:
-                yield journaled(pool)
+                yield journaled(_TimedExecutor(pool))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 for process in multiprocessing.active_children():

@@ -77,7 +77,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the number of privacy checks and their results, if there were any."""
+    """Print the number of privacy checks and their results, and the violations that were tolerated."""
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
     found = [value for report in reports for key, value in report.user_properties if key == "privacy"]
     if found:
@@ -87,6 +87,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         if outcomes["inconclusive"]:
             hint = "An inconclusive audit may miss a violation of twice the claim. Raise the marker's budget."
             terminalreporter.write_line(f"privacy: {hint}")
+    for report in terminalreporter.stats.get("passed", ()):
+        for key, value in report.user_properties:
+            if key == "privacy" and str(value).startswith("violation"):
+                terminalreporter.write_line(f"privacy: {report.nodeid} passed in spite of this: {value}")
 
 
 def _outcome(noted: str) -> str:

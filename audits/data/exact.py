@@ -202,6 +202,11 @@ def _far(rest: Numbers, offset: int) -> NDArray[np.float64]:
     return np.array([x if abs(x) <= EXACT else math.copysign(LARGEST, x) for x in apart], np.float64)
 
 
+def wide_columns(outputs: Numbers, wide: Wide) -> NDArray[np.float64]:
+    """Return outputs that are integers as exact columns of doubles."""
+    return wide.columns(outputs.reshape(len(outputs), -1))
+
+
 def low_bytes(numbers: Numbers, count: int) -> NDArray[np.int64]:
     """Return the lowest three bits and the lowest ``count`` bytes of each number.
 

@@ -44,7 +44,7 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
     executor = None if made.sparing else plan.executor  # a sparing mechanism makes its calls by the executor
     claimed = curve.epsilon(delta).upper
     points = curve_points(curve, delta, claimed)
-    layout, scores, plan = _scored(check_randomness(made, pair, seed, budget), plan)
+    layout, scores = _scored(check_randomness(made, pair, seed, budget), plan)
     record, rows, pace = Record(), RowRecord(), Pace()
     watched = rows.watching(draw_blocks(made, pair, seed, budget, executor, layout, record, pace))
     last, sparing = last_sample(), made.sparing > 0
@@ -71,12 +71,11 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
     return found
 
 
-def _scored(layout: Layout, plan: AuditPlan) -> tuple[Layout, Sequence[Score], AuditPlan]:
-    """Return the layout under the chosen scores, the scores, and the plan with the edition that the scores need."""
-    first, rich = (replace(layout, rich=rich) for rich in (False, plan.edition > 1))
-    scores = rich.chosen(plan.scores)
-    edition = plan.edition if len(scores) > len(first.chosen(plan.scores)) else 1
-    return rich.under(scores), scores, replace(plan, edition=edition)
+def _scored(layout: Layout, plan: AuditPlan) -> tuple[Layout, Sequence[Score]]:
+    """Return the layout under the chosen scores, and the scores."""
+    known = replace(layout, edition=plan.edition)
+    scores = known.chosen(plan.scores)
+    return known.under(scores), scores
 
 
 def _power(
@@ -100,7 +99,7 @@ def _power(
     planted = partial(
         _planting, made, pair, layout, left, points, ended.samples, alpha, seed, executor, leading
     )
-    return measured(planted, curve, points, seed)
+    return measured(planted, curve, points, seed, further=plan.edition > 3)
 
 
 def _confirmed(

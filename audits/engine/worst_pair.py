@@ -98,7 +98,7 @@ class _Stream:
             self._layout = look(hunt.made, pair, seed)
         scores = self._layout.chosen(hunt.scores)
         self._scores = tuple(score for score in scores if not only_bits(score))
-        self.training = max(score.training for score in self._scores)
+        self.training = min(score.training for score in self._scores)
         self.counts: NDArray[np.int64] = np.zeros((len(self._scores), LEVELS.size, 3, 3), np.int64)
 
     def extend(self, step: int, size: int) -> None:

@@ -19,6 +19,7 @@ SEEN: Mapping[str, str] = {
     "atoms of low_bytes": "the lowest bits of the whole numbers in the output",
     "atoms of row_tokens": "which whole output it is",
     "atoms": "which values that recur are in the output",
+    "remainders": "remainders or decimal digits of numbers in the output",
     "logistic": "a logistic regression on the output",
     "trees": "randomised trees on the output",
     "sparse projection of bag": "which words, entries and values are in the output",

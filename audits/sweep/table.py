@@ -8,7 +8,7 @@ the result of a query, so its only relation is "by-sensitivity".
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -100,14 +100,16 @@ class Meaning:
         status: "known", "new", "by design" or "float only": whether the package's tracker or documentation has it.
         text: the cause, in a sentence or two.
         draft: the number of the section in the package's draft of a report; 0 if there is none.
-        exact: the least epsilon of the pair, computed from the published distributions and not from samples; None if
-            it was not computed.
+        exact: the least epsilon of the pair, computed from the published code and not from samples; None if it was not
+            computed. At a delta above 0 it is a lower bound. Infinity means that no finite epsilon holds.
+        delta: the figure holds at every delta below this; 0 if it is for delta 0 alone.
     """
 
     status: str
     text: str
     draft: int = 0
     exact: float | None = None
+    delta: float = 0.0
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -129,6 +131,7 @@ class Package:
         meanings: what a violation means, by mechanism and relation.
         compared: whether `dpproof.compare_runs` knows the mechanisms of the package.
         bits: what a violation through floating-point bits alone means, unless ``meanings`` has it.
+        bits_exact: those violations for which a test shows that no finite epsilon holds at delta 0 in doubles.
     """
 
     name: str
@@ -137,6 +140,7 @@ class Package:
     omitted: Mapping[str, str] = field(default_factory=dict)
     meanings: Mapping[tuple[str, Adjacency], Meaning] = field(default_factory=dict)
     bits: Meaning | None = None
+    bits_exact: Collection[tuple[str, Adjacency]] = ()
     compared: bool = False
 
     @cached_property

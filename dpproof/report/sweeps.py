@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
@@ -55,9 +56,12 @@ All of these rows together would take too long.
   reports in `docs/sweep/` have the details. Nothing was sent to anybody.
 - **A finding that we call new may be known.** The stored copy shows only the beginning of each thread. It has no thread
   of multi-freq-ldpy. An issue of diffprivlib (104) names k-means, and we could not read that item.
-- **"Computed exactly"** stands before a least epsilon that is computed from the published distributions, in a test or
-  in the draft. "By the argument in the draft" means that the draft gives an event or a ratio which no finite epsilon
-  allows.
+- **"Computed exactly"** stands before a figure that a test computes without samples, from a reading of the published
+  code (`tests/audits/test_exact_k_means.py`, `test_exact_findings.py`, `test_exact_bits.py` and `test_sweep.py`). The
+  computation is in real arithmetic, or in doubles for a violation through floating-point bits. A figure is shown for
+  the deltas that it names. That does not mean that the claim holds at a larger delta. If diffprivlib is installed,
+  tests compare the readings of KMeans, GaussianNB, LinearRegression, the variances and the noise in doubles with its
+  code. A violation without such words has no exact computation: the audit alone shows it.
 
 **Packages without a sweep.** The installer found no version of ektelo, dp-stats, openmined and smartnoise for Python
 3.11 in the package index ("from versions: none"). jax-privacy, opacus, smartnoise-synth, tmlt-analytics and
@@ -119,7 +123,7 @@ def _meaning(row: Mapping[str, Any], table: Package) -> str:
     pair = f"Inputs: `{row['pair']}`." + (f" Recorded: {row['where']}" if "where" in row else "")
     if meaning is None:
         return pair
-    exact = "" if meaning.exact is None else f" {_exactly(meaning.exact)}."
+    exact = "" if meaning.exact is None else f" Computed exactly: {_exactly(meaning.exact, meaning.delta)}."
     draft = f" Draft, section {meaning.draft}." if meaning.draft else ""
     return f"**{meaning.status}.** {meaning.text}{exact} {pair}{draft}"
 
@@ -128,13 +132,17 @@ def meaning_of(row: Mapping[str, Any], table: Package) -> Meaning | None:
     """Return what people found out about a violation; None if nobody has written it down."""
     known = table.meanings.get((row["mechanism"], Adjacency.of(row["relation"])))
     bits = table.bits if row["verdict"] == Finding.FLOATING_POINT.value else None
+    if bits and (row["mechanism"], Adjacency.of(row["relation"])) in table.bits_exact:
+        bits = replace(bits, exact=math.inf)
     return known or bits
 
 
-def _exactly(epsilon: float) -> str:
+def _exactly(epsilon: float, delta: float) -> str:
     if epsilon == math.inf:
-        return "By the argument in the draft, no finite epsilon holds"
-    return f"Computed exactly: the least epsilon of these inputs is {epsilon:.3g}"
+        return "no finite epsilon holds at " + (f"any delta below {delta:g}" if delta else "delta 0")
+    if delta:
+        return f"epsilon is at least {epsilon:.3g} at every delta below {delta:g}"
+    return f"the least epsilon of these inputs is {epsilon:.3g}"
 
 
 def _seen(power: Mapping[str, Any]) -> str:

@@ -338,3 +338,17 @@ def test_sessions_on_the_limit_err_no_more_often_than_alpha():
 
 def test_sessions_beyond_it_see_it():
     assert all(alarms(beyond, seed) for seed in range(5))
+
+
+def test_a_violation_that_real_arithmetic_tolerates_is_printed_with_what_is_not_known(session):
+    result = session(
+        """
+@pytest.mark.privacy(epsilon=1.0, adjacency="add-remove", arithmetic="real", budget=4000)
+def test_noise(privacy):
+    privacy.audit(lambda value, n, rng: value + rng.laplace(0, 1, n), 0.0, 1.0)
+"""
+    )
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        ["privacy: test_it.py::test_noise passed in spite of this: *floating*low bits*"]
+    )

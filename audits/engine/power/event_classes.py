@@ -115,13 +115,14 @@ def _shifted(values: Event, known: Values, twice: Doubled) -> Planted | None:
     return Planted(lambda outputs: edges.searchsorted(values(outputs), "right"), laws)
 
 
-def _varying(sketch: Outputs) -> NDArray[np.int64]:
+def varying(sketch: Outputs) -> NDArray[np.int64]:
+    """Return the columns whose numbers are not all equal."""
     known = sketch.numbers
     return np.flatnonzero(known.max(axis=0) > known.min(axis=0)).astype(np.int64)
 
 
 def _coordinate(sketch: Outputs, rng: np.random.Generator) -> Event:
-    column = rng.choice(_varying(sketch))
+    column = rng.choice(varying(sketch))
     return lambda outputs: np.asarray(outputs.numbers[:, column])
 
 
@@ -133,7 +134,7 @@ def _projection(sketch: Outputs, rng: np.random.Generator) -> Event:
 
 def _bits(sketch: Outputs) -> NDArray[np.int64]:
     """Return the columns that contain only truth values, or only 0 and 1."""
-    columns = _varying(sketch)[:DECLARED]
+    columns = varying(sketch)[:DECLARED]
     known = sketch.numbers[:, columns]
     return np.asarray(columns[((known == 0) | (known == 1)).all(axis=0)])
 
@@ -145,7 +146,7 @@ def _parity(sketch: Outputs, rng: np.random.Generator) -> Event:
 
 def _whole(sketch: Outputs) -> NDArray[np.int64]:
     """Return the columns of whole numbers that are not bits."""
-    columns = np.setdiff1d(_varying(sketch), _bits(sketch))
+    columns = np.setdiff1d(varying(sketch), _bits(sketch))
     if sketch.numbers.dtype.kind in "iu":
         return columns
     whole = [all(is_whole(number) for number in sketch.numbers[:, column]) for column in columns]
@@ -199,20 +200,20 @@ CLASSES: tuple[EventClass, ...] = (
     EventClass(
         "a tail of one coordinate",
         f"a coordinate that varies, uniform; its upper, or lower, tail of mass up to {TAIL:g}, uniform",
-        lambda sketch: _varying(sketch).size > 0,
+        lambda sketch: varying(sketch).size > 0,
         _coordinate,
         deep=True,
     ),
     EventClass(
         "one coordinate beyond a threshold",
         "a coordinate that varies, uniform; at least, or at most, a quantile of it, of uniform mass",
-        lambda sketch: _varying(sketch).size > 0,
+        lambda sketch: varying(sketch).size > 0,
         _coordinate,
     ),
     EventClass(
         "a random projection",
         "a Gaussian direction in units of the spreads; its upper, or lower, tail, of uniform mass",
-        lambda sketch: _varying(sketch).size > 1,
+        lambda sketch: varying(sketch).size > 1,
         _projection,
     ),
     EventClass(

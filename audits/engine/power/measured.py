@@ -7,7 +7,7 @@ is at most 90 %" has multiplied its stake by a hundred (docs/notes/audit_power.m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve
 from dpproof.audits.engine.power import simulated as power
 from dpproof.audits.engine.power.event_classes import CLASSES, FLOOR, EventClass, planted_in
 from dpproof.audits.engine.power.fresh_outputs import FARTHEST, Outputs
+from dpproof.audits.engine.power.further_classes import FURTHER
 from dpproof.audits.engine.power.planting import MULTIPLE, Doubled, Planting, doubled
 from dpproof.audits.engine.sampling.callables import POWER, generator
 from dpproof.audits.time_budget import OutOfTimeError
@@ -30,11 +31,13 @@ GOOD, POOR, DOUBT = 0.95, 0.7, 20
 """A second bet, against "the power is at least 95 %". The count ends when it has multiplied its stake by `DOUBT`."""
 SEEN, MISSED = math.log(POOR / GOOD), math.log((1 - POOR) / (1 - GOOD))
 """The change of the second bet's log wealth after a detected violation, and after a missed one."""
+AFTER = 21
+"""The number of the random stream of the first further kind of events."""
 KNOWN = "tails of a known likelihood ratio"
 OTHERS = (
     f"events of mass below {FLOOR:g}",
-    "parities of three or more bits, and other events of several coordinates at once",
-    "events of one number that neither a threshold nor low bits show, such as a decimal digit or an interval",
+    "parities of three or more bits, and other joint events of three or more coordinates",
+    "other functions of the digits of a number, such as checksums and digits above the third",
     "low bits of floating-point numbers",
     "a rare tail, if the other large (or small) values are more frequent on the other input",
     "types of outputs that compare as equal, such as 3 and 3.0",
@@ -56,6 +59,7 @@ class ClassPower:
         enough: whether the audit states a power of 90 % for this kind of event.
         outputs: the number of fresh outputs in these audits; each output is used at most once.
         multiple: the epsilon of the planted violations is at most this multiple of the claimed epsilon.
+        needed: whether *consistent* needs enough power for this kind of event.
     """
 
     name: str
@@ -65,6 +69,7 @@ class ClassPower:
     enough: bool
     outputs: int
     multiple: float = MULTIPLE
+    needed: bool = True
 
     @property
     def missed(self) -> str:
@@ -103,8 +108,8 @@ class Power:
 
     @property
     def enough(self) -> bool:
-        """Whether some power was measured, and power 90 % is stated for every measured kind of event."""
-        return not self.why and bool(self.classes) and all(one.enough for one in self.classes)
+        """Whether some power was measured, and power 90 % is stated for every needed kind of event."""
+        return not self.why and bool(self.classes) and all(one.enough for one in self.classes if one.needed)
 
     def seen(self, claimed: float) -> float:
         """Return an epsilon that the audit detects with power 90 %; infinity if none is known.
@@ -115,19 +120,22 @@ class Power:
             simulated_ones = [one.multiple for one in self.classes if one.seen is None]
             most = max(simulated_ones, default=math.inf)
             return claimed * most if most < math.inf else math.inf
-        return claimed * max(one.multiple for one in self.classes)
+        return claimed * max(one.multiple for one in self.classes if one.enough)
 
     def as_evidence(self) -> dict[str, Any]:
         """Return the power as keyword arguments for `dpproof.audits.recording.evidence.Evidence`."""
         return {
-            "power": {one.name: one.as_json() for one in self.classes},
-            "not_covered": self.not_covered,
+            "power": {one.name: one.as_json() for one in self.classes if one.enough or one.needed},
+            "not_covered": (
+                *(one.missed for one in self.classes if not one.enough and not one.needed),
+                *self.not_covered,
+            ),
             "weakness": self._weakness(),
         }
 
     def _weakness(self) -> str:
         """Return the reason why the power is not enough, and what to do about it; an empty text if it is enough."""
-        missed = [one.missed for one in self.classes if not one.enough]
+        missed = [one.missed for one in self.classes if one.needed and not one.enough]
         if self.why:
             return f"power was not measured: {self.why}"
         if missed:
@@ -143,10 +151,12 @@ def measured(
     curve: PrivacyCurve,
     points: tuple[CurvePoint, ...],
     seed: int,
+    *,
+    further: bool = True,
 ) -> Power:
     """Return the power of an audit against violations of at most twice the claim, for each kind of event.
 
-    The measurement ends at the first kind of event with too little power.
+    The measurement ends at the first needed kind of event with too little power.
 
     Args:
         draw: a function that returns the outputs from which events are chosen, and the object that runs planted
@@ -154,47 +164,73 @@ def measured(
         curve: the claimed guarantee.
         points: the points (epsilon, delta) of the claim that the audit tests.
         seed: the audit's seed.
+        further: whether the power is also measured for kinds of events that *consistent* does not need.
     """
     if points[-1].epsilon == 0:
         return unmeasured("twice an epsilon of 0 is 0, so that there is no violation to plant")
     try:
         sketch, planting = draw()
-        return _by_class(sketch, planting, doubled(curve, points), seed)
+        found = _Measurement(sketch, planting, doubled(curve, points), seed)
+        found.add(CLASSES, first=1)
     except OutOfTimeError:
         return unmeasured("the time budget was spent before the power was measured")
+    if further and found.power.enough:
+        found.add_further()
+    return found.power
 
 
-def _by_class(sketch: Outputs, planting: Planting, twice: Doubled, seed: int) -> Power:
-    classes: list[ClassPower] = []
-    others = [*OTHERS, *([CUT] if sketch.cut else [])]
-    for place, chosen in enumerate(CLASSES, 1):
-        if not chosen.applies(sketch):
-            continue
-        if classes and not classes[-1].enough:
-            others.append(f"{chosen.name}: not measured, since a class before it was missed")
-            continue
-        found = _of_class(chosen, place, sketch, planting, twice, seed)
-        if found is None:
-            others.append(f"{chosen.name}: no event of a mass that twice the claim could show in was found")
+class _Measurement:
+    """A measurement of the power for one kind of events after the other."""
+
+    def __init__(self, sketch: Outputs, planting: Planting, twice: Doubled, seed: int) -> None:
+        self._sketch, self._planting, self._twice, self._seed = sketch, planting, twice, seed
+        self._classes: list[ClassPower] = []
+        self._others = [*OTHERS, *([CUT] if sketch.cut else [])]
+
+    @property
+    def power(self) -> Power:
+        """The power that was measured so far."""
+        why = "" if self._classes else "the outputs have no event that a violation could be planted in"
+        return Power(tuple(self._classes), tuple(self._others), why)
+
+    def add(self, kinds: Sequence[EventClass], first: int) -> None:
+        """Measure the power for the needed kinds of events, until one of them is missed."""
+        for place, kind in enumerate(kinds, first):
+            if not kind.applies(self._sketch):
+                continue
+            if self._classes and not self._classes[-1].enough:
+                self._others.append(f"{kind.name}: not measured, since a class before it was missed")
+            else:
+                self._measure(kind, place, needed=True)
+
+    def add_further(self) -> None:
+        """Measure the power for the further kinds of events, until the time is spent."""
+        kinds = [(place, kind) for place, kind in enumerate(FURTHER, AFTER) if kind.applies(self._sketch)]
+        for done, (place, kind) in enumerate(kinds):
+            try:
+                self._measure(kind, place, needed=False)
+            except OutOfTimeError:
+                names = ", ".join(kind.name for _, kind in kinds[done:])
+                self._others.append(f"not measured, since the time budget was spent: {names}")
+                return
+
+    def _measure(self, kind: EventClass, place: int, *, needed: bool) -> None:
+        """Measure the power for one kind of events."""
+        self._planting.begin()
+
+        def sees(run: int) -> bool | None:
+            rng = generator(self._seed, POWER, place, run)
+            planted = planted_in(kind, self._sketch, self._twice, rng)
+            return None if planted is None else self._planting.sees(planted, rng)
+
+        counted = enough_seen(sees)
+        if counted is None:
+            self._others.append(
+                f"{kind.name}: no event of a mass that twice the claim could show in was found"
+            )
         else:
-            classes.append(found)
-    why = "" if classes else "the outputs have no event that a violation could be planted in"
-    return Power(tuple(classes), tuple(others), why)
-
-
-def _of_class(
-    chosen: EventClass, place: int, sketch: Outputs, planting: Planting, twice: Doubled, seed: int
-) -> ClassPower | None:
-    """Measure the power for one class; return None if it has no event in which a violation can be planted."""
-    planting.begin()
-
-    def sees(run: int) -> bool | None:
-        rng = generator(seed, POWER, place, run)
-        planted = planted_in(chosen, sketch, twice, rng)
-        return None if planted is None else planting.sees(planted, rng)
-
-    counted = enough_seen(sees)
-    return counted and ClassPower(chosen.name, chosen.law, *counted, planting.used)
+            found = ClassPower(kind.name, kind.law, *counted, self._planting.used, needed=needed)
+            self._classes.append(found)
 
 
 def simulated(seen: float, claimed: float, name: str = KNOWN) -> Power:

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.audits.data.alike import NUMBER
-from dpproof.audits.data.encoding import features
+from dpproof.audits.data.encoding import features, integers_of
 from dpproof.audits.data.encoding import tokens as canonical_tokens
+from dpproof.audits.data.exact import low_bytes
 from dpproof.audits.engine.scores.protocol import Floats, Ints, Score, Scorer, View, viewed, whole
 
 
@@ -141,6 +142,11 @@ def lowest_bit_of_cells(outputs: NDArray[np.generic], width: int, *, rounded: bo
     values, kinds = cells[:, 1 : 1 + width], cells[:, 1 + width : 1 + 2 * width]
     fractions = (kinds == NUMBER) & (values != np.rint(values))
     return lowest_bit(np.where(fractions, values, 0.0), rounded=rounded)
+
+
+def low_bytes_of_cells(outputs: NDArray[np.generic], width: int, count: int) -> NDArray[np.int64]:
+    """Return the lowest bits and bytes of the integers among the first numbers and words of each output."""
+    return low_bytes(integers_of(outputs, width), count)
 
 
 def float_bits(training: int = 64, view: View = lowest_bit, weight: float = 1.0) -> Atoms:

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.data.alike import NUMBER, TEXT
+from dpproof.audits.data.alike import INTEGER, NUMBER, TEXT
 from dpproof.audits.data.canonical import Kind, is_whole, kind_of, plain
 from dpproof.audits.data.encoding import cells, features, integers_of, tokens
-from dpproof.audits.data.exact import Wide, exactly, low_bytes, wider
+from dpproof.audits.data.exact import Wide, exactly, low_bytes, wide_columns, wider
 from dpproof.audits.data.outputs import Block, is_numeric, joined, of_objects
 from dpproof.audits.engine.scores.atoms import (
     Atoms,
     float_bits,
+    low_bytes_of_cells,
     lowest_bit,
     lowest_bit_of_cells,
     only_bits,
@@ -32,6 +33,7 @@ from dpproof.audits.engine.scores.names import check_scores
 from dpproof.audits.engine.scores.parts import bag, tiles
 from dpproof.audits.engine.scores.products import Norm, Products, SparseProjection, Spread
 from dpproof.audits.engine.scores.protocol import Identity, Score, View, flattened, whole
+from dpproof.audits.engine.scores.remainders import Remainders, units_of
 
 WIDEST = 64
 """The largest number of cells (numbers and words) of an output that scores see, except the score ``tokens``."""
@@ -60,7 +62,9 @@ class Layout:
         count: the number of lowest bytes that vary in the whole numbers of the probe.
         bits: whether each output of the probe held several numbers, and all of them were 0 or 1.
         loose: if ``plain`` is false, whether the outputs differ in their form or hold many different texts.
-        rich: whether the default scores see interactions, the parts of objects, and images.
+        edition: the edition of the default scores (`dpproof.audits.plan.EDITION`). Before edition 2 they do not see
+            interactions, the parts of objects, and images. Before edition 4 they do not see remainders.
+        units: the columns of numbers whose remainders are used, each with its unit.
         ordered: whether the samples of a block stay in the order of their labels. This is allowed only if no score
             depends on a sample's place, not even in the last bit (docs/notes/audit_pairs.md, Lemma 2).
 
@@ -79,7 +83,8 @@ class Layout:
     count: int = 0
     bits: bool = False
     loose: bool = False
-    rich: bool = True
+    edition: int = 4
+    units: tuple[tuple[int, float], ...] = ()
     ordered: bool = False
 
     @classmethod
@@ -92,11 +97,23 @@ class Layout:
             odd = min(10 * _reach(rows[_finite(rows)]) + 10, _largest(dtype))
             wide = None if dtype.kind == "f" else Wide.of(np.where(_whole(rows), rows, 0))
             count, bits = _varying_bytes(rows), rows.shape[1] > 1 and bool(((rows == 0) | (rows == 1)).all())
-            return cls(True, block.shape[1:], odd, 1, fractions, dtype, wide, count, bits)
+            found = cls(True, block.shape[1:], odd, 1, fractions, dtype, wide, count, bits)
+            return replace(found, units=found._units(block))
         longest = min(max(sum(1 for _ in cells(row)) for row in block), WIDEST)
         integers = integers_of(block, longest)
         count, loose = _varying_bytes(integers), _is_loose(block)
-        return cls(False, (), 0.0, longest, fractions, DOUBLE, Wide.of(integers), count, loose=loose)
+        found = cls(False, (), 0.0, longest, fractions, DOUBLE, Wide.of(integers), count, loose=loose)
+        return replace(found, units=found._units(block))
+
+    def _units(self, block: Block) -> tuple[tuple[int, float], ...]:
+        """Return the columns of numbers that take enough values to have remainders, each with its unit."""
+        numbers = self.numbers(block)
+        step = 1 if self.wide is None else self.wide.columns_each
+        columns = list(range(0, numbers.shape[1], step) if self.native else range(1, 1 + self.cells))
+        if not self.native:
+            kinds = numbers[:, 1 + self.cells : 1 + 2 * self.cells]
+            columns = [one for one in columns if np.isin(kinds[:, one - 1], (NUMBER, INTEGER)).all()]
+        return units_of(numbers, columns)
 
     @property
     def width(self) -> int:
@@ -182,6 +199,7 @@ class Layout:
             "kernel": (Kernel(),),
             "products": (Products(), Norm(), Spread()),
             "sparse": (SparseProjection(),),
+            "remainders": (self._remainders(),),
             "parts": (SparseProjection(view=bag), BoostedTrees(view=bag)),
         }
         return tuple(map(self._exact, made[name]))
@@ -233,7 +251,7 @@ class Layout:
         learned = (LinearDiscriminant(ridge, view=self.view, weight=0.35) for ridge in (1e-10, None))
         more = (BestCoordinate(view=self.view, weight=0.3), *((BitParity(weight=0.1),) if self.bits else ()))
         values, whole_outputs = Atoms(view=self.view, weight=0.15), Atoms(fewest=2, view=words, weight=0.1)
-        return (*learned, values, whole_outputs, *more, *(self._rich() if self.rich else ()))
+        return (*learned, values, whole_outputs, *more, *(self._rich() if self.edition > 1 else ()))
 
     def _rich(self) -> Iterator[Score]:
         """Generate the scores of interactions, of the parts of objects, and of images."""
@@ -251,11 +269,17 @@ class Layout:
             yield LinearDiscriminant(None, view=tiles, weight=0.1)
 
     def _digits(self) -> Iterator[Score]:
-        """Generate the scores of the low bits of floating-point numbers and of the bytes of whole numbers."""
+        """Generate the scores of low bits of floating-point numbers, bytes of whole numbers, and remainders."""
         if self.fractions:
             yield float_bits(view=self._bits, weight=0.05)
         if self.count:
             yield self._low_bytes(self.count, 0.05)
+        if self.units and self.edition > 3:
+            yield self._remainders(0.05)
+
+    def _remainders(self, weight: float = 1.0) -> Score:
+        columns, units = zip(*self.units or [(0, 1.0)], strict=True)
+        return Remainders(columns=columns, units=units, view=self.view, weight=weight)
 
 
 OF_NUMBERS = (
@@ -281,17 +305,10 @@ def _is_loose(block: Block) -> bool:
 
 def _ignores_places(score: Score) -> bool:
     """Whether the score of a row does not depend on the place of the row in its block."""
-    return isinstance(score, Identity | Atoms) and getattr(score.view, "func", score.view) in ONE_BY_ONE
-
-
-def wide_columns(outputs: NDArray[np.generic], wide: Wide) -> NDArray[np.float64]:
-    """Return outputs that are integers as exact columns of doubles."""
-    return wide.columns(outputs.reshape(len(outputs), -1))
-
-
-def low_bytes_of_cells(outputs: NDArray[np.generic], width: int, count: int) -> NDArray[np.int64]:
-    """Return the lowest bits and bytes of the integers among the first numbers and words of each output."""
-    return low_bytes(integers_of(outputs, width), count)
+    return (
+        isinstance(score, Identity | Atoms | Remainders)
+        and getattr(score.view, "func", score.view) in ONE_BY_ONE
+    )
 
 
 ONE_BY_ONE = (

@@ -11,6 +11,7 @@ SCORE_NAMES: Mapping[str, str] = {
     "tokens": "whole outputs that come up again",
     "low_bytes": "the lowest bits and bytes of whole numbers",
     "float_bits": "the lowest set bits of floating-point numbers",
+    "remainders": "remainders and decimal digits of numbers",
     "logistic": "logistic regression",
     "trees": "randomised trees",
     "boosted": "a few shallow trees, each fitted to the residuals of the others",

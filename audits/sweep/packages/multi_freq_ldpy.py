@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -109,6 +109,7 @@ ORDER = Meaning(
     "another place.",
     1,
     math.inf,
+    0.111,
 )
 AMPLIFIED = Meaning(
     "by design",
@@ -139,8 +140,9 @@ TABLE = Package(
         **{(f"{name} (two attributes)", Adjacency.BY_SENSITIVITY): AMPLIFIED for name in FAKE[:2]},
         ("RSpFD_UE_rnd (two attributes)", Adjacency.BY_SENSITIVITY): RANDOM,
         ("SS (10 values)", Adjacency.BY_SENSITIVITY): ORDER,
-        ("SPL_SS (two attributes)", Adjacency.BY_SENSITIVITY): ORDER,
+        ("SPL_SS (two attributes)", Adjacency.BY_SENSITIVITY): replace(ORDER, delta=0.333),
     },
+    bits_exact=(("HE", Adjacency.BY_SENSITIVITY),),
     bits=Meaning(
         "float only",
         "The last bits of the sum of a value and noise can show the value (arXiv 2207.13793).",

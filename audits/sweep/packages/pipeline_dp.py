@@ -214,6 +214,7 @@ NOT_A_NUMBER = Meaning(
     "A value that is not a number passes the clipping. The result is then not a number with certainty.",
     2,
     float("inf"),
+    1.0,
 )
 
 SCALARS = ("COUNT", "PRIVACY_ID_COUNT", "SUM", "MEAN", "VARIANCE", "PERCENTILE")

@@ -20,6 +20,7 @@ PARITY = Meaning(
     "If the midpoint is no whole number, the result shows whether the number of records is odd.",
     1,
     math.inf,
+    0.191,
 )
 
 

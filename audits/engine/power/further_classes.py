@@ -1,0 +1,193 @@
+"""Further kinds of events in which an audit measures its power. *Consistent* does not need them.
+
+An answer lists those in which the audit has enough power as covered, and the others as not covered.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.audits.data.canonical import plain
+from dpproof.audits.data.encoding import lengths, tokens
+from dpproof.audits.engine.power.event_classes import (
+    FLOOR,
+    HALF,
+    Event,
+    EventClass,
+    Values,
+    varying,
+)
+from dpproof.audits.engine.power.fresh_outputs import Outputs
+from dpproof.audits.engine.scores.atoms import coarse, row_tokens
+from dpproof.audits.engine.scores.remainders import LIMIT, whole_parts
+
+MODULI = (3, 7, 10, 24, 60, 100, 1000)
+"""The moduli of remainders of whole numbers in which violations are planted."""
+DIGITS = 3
+"""The number of decimal places of numbers with fractions in which violations are planted."""
+FEWEST = 32
+"""A number has intervals if it takes at least this many values."""
+Floats = NDArray[np.float64]
+
+
+def _doubles(outputs: Outputs) -> Floats:
+    return np.asarray(outputs.numbers, np.float64)
+
+
+def _norm(sketch: Outputs, rng: np.random.Generator) -> Event:
+    """Return the squared distance from the medians, in units of the spreads, as a score whose tails are events."""
+    known = _doubles(sketch)
+    centre, spread = np.median(known, axis=0), known.std(axis=0)
+    weights = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1), 0.0)
+    return lambda outputs: np.asarray((((_doubles(outputs) - centre) * weights) ** 2).sum(axis=1))
+
+
+def _continuous(sketch: Outputs) -> NDArray[np.int64]:
+    """Return the columns that take at least `FEWEST` values."""
+    columns = varying(sketch)
+    return columns[[len(set(sketch.numbers[:, one].tolist())) >= FEWEST for one in columns]]
+
+
+def _interval(sketch: Outputs, rng: np.random.Generator) -> Event:
+    column, mass = rng.choice(_continuous(sketch)), rng.uniform(FLOOR, HALF)
+    known, start = np.sort(sketch.numbers[:, column]), rng.uniform(0, 1 - mass)
+    low, high = (known[min(int(share * len(known)), len(known) - 1)] for share in (start, start + mass))
+    return lambda outputs: np.asarray(
+        (outputs.numbers[:, column] >= low) & (outputs.numbers[:, column] < high)
+    )
+
+
+def _joint(sketch: Outputs, rng: np.random.Generator) -> Event:
+    """Draw two coordinates and a side of a quantile of each; the event is that both, or exactly one, is there."""
+    both = rng.random() < 0.5
+    sides = [_side(sketch, column, rng) for column in rng.choice(varying(sketch), 2, replace=False)]
+
+    def inside(outputs: Outputs) -> Values:
+        one, other = (side(outputs) for side in sides)
+        return np.asarray(np.logical_and(one, other) if both else np.logical_xor(one, other))
+
+    return inside
+
+
+def _side(sketch: Outputs, column: int, rng: np.random.Generator) -> Event:
+    known = np.sort(sketch.numbers[:, column])
+    at, above = known[int(rng.uniform(0.1, 0.9) * len(known))], rng.random() < 0.5
+    if above:
+        return lambda outputs: np.asarray(outputs.numbers[:, column] >= at, bool)
+    return lambda outputs: np.asarray(outputs.numbers[:, column] < at, bool)
+
+
+def _words_of(outputs: Outputs) -> NDArray[Any]:
+    return outputs.seen(row_tokens if outputs.layout.plain else tokens)[:, 0]
+
+
+def _atoms(sketch: Outputs) -> list[tuple[int, Any]]:
+    """Return the values of coordinates, and the whole outputs (coordinate -1), of mass at least `FLOOR`."""
+    columns = {int(one): _recurring(sketch.numbers[:, one]) for one in varying(sketch)}
+    columns[-1] = _recurring(_words_of(sketch))
+    return [(column, value) for column, values in columns.items() for value in values]
+
+
+def _recurring(values: NDArray[Any]) -> list[Any]:
+    rounded = coarse(values) if values.dtype.kind == "f" else values
+    found, counts = np.unique(rounded, return_counts=True)
+    shares = counts / len(values)
+    return list(found[(shares >= FLOOR) & (shares <= HALF)])
+
+
+def _atom(sketch: Outputs, rng: np.random.Generator) -> Event:
+    found = _atoms(sketch)
+    column, value = found[int(rng.integers(len(found)))]
+
+    def inside(outputs: Outputs) -> Values:
+        numbers = _words_of(outputs) if column < 0 else outputs.numbers[:, column]
+        return np.asarray((coarse(numbers) if numbers.dtype.kind == "f" else numbers) == value, bool)
+
+    return inside
+
+
+def _sizes(outputs: Outputs) -> NDArray[np.int64]:
+    """Return the number of characters of each text, and the number of numbers and words of every other output."""
+    found = lengths(outputs.rows)
+    texts = [(place, value) for place, value in enumerate(outputs.rows) if isinstance(plain(value), str)]
+    for place, value in texts:
+        found[place] = len(value)
+    return found
+
+
+def _length(sketch: Outputs, rng: np.random.Generator) -> Event:
+    return _sizes
+
+
+def _units(sketch: Outputs) -> list[tuple[int, float]]:
+    """Return the columns of numbers that have remainders, with their units, as the score of remainders uses them."""
+    layout = sketch.layout
+    each = 1 if layout.wide is None or not layout.plain else layout.wide.columns_each
+    return [(column // each, unit) for column, unit in layout.units]
+
+
+def _remainder(sketch: Outputs, rng: np.random.Generator) -> Event:
+    """Draw a modulus, or a decimal place of a fraction; the event is a random half of the remainders, or a range."""
+    found = _units(sketch)
+    column, unit = found[int(rng.integers(len(found)))]
+    known = _doubles(sketch)[:, column]
+    wide = float(np.ptp(known[np.isfinite(known)])) / unit
+    moduli = [one for one in MODULI if 2 * one <= wide] or [10]
+    place, modulus = (1, int(rng.choice(moduli))) if unit == 1 else (10 ** int(rng.integers(DIGITS)), 10)
+    wanted = (
+        rng.permutation(modulus) if rng.random() < 0.5 else np.roll(np.arange(modulus), rng.integers(modulus))
+    )
+    return partial(_has_remainder, column, unit, place, modulus, wanted[: modulus // 2])
+
+
+def _has_remainder(
+    column: int, unit: float, place: int, modulus: int, wanted: NDArray[np.int64], outputs: Outputs
+) -> Values:
+    found = whole_parts(outputs.numbers[:, [column]], [unit])[:, 0]
+    return np.isin(found // place % modulus, wanted)
+
+
+FURTHER: tuple[EventClass, ...] = (
+    EventClass(
+        "a norm",
+        "the squared distance from the medians, in units of the spreads; at least, or at most, a quantile of it",
+        lambda sketch: varying(sketch).size > 1,
+        _norm,
+    ),
+    EventClass(
+        "an interval of one coordinate",
+        "a coordinate, uniform; between two quantiles of it, of uniform mass",
+        lambda sketch: _continuous(sketch).size > 0,
+        _interval,
+    ),
+    EventClass(
+        "two coordinates beyond thresholds",
+        "two coordinates, uniform; both, or exactly one, beyond a quantile from 0.1 to 0.9",
+        lambda sketch: varying(sketch).size > 1,
+        _joint,
+    ),
+    EventClass(
+        "one value that repeats",
+        f"a value of a coordinate, or a whole output, of mass at least {FLOOR:g}, uniform among them",
+        lambda sketch: bool(_atoms(sketch)),
+        _atom,
+    ),
+    EventClass(
+        "a remainder or decimal digit",
+        f"one of the first {LIMIT} numbers; a modulus among {', '.join(map(str, MODULI))}, or one of {DIGITS} decimal"
+        " places; a random half of the remainders, or half of their range",
+        lambda sketch: bool(_units(sketch)),
+        _remainder,
+    ),
+    EventClass(
+        "the length of an output",
+        "the number of characters of a text, or of numbers and words; at least, or at most, a quantile of it",
+        lambda sketch: not sketch.layout.plain and bool(np.ptp(_sizes(sketch))),
+        _length,
+    ),
+)
+"""The further kinds of events. They are measured after those of `event_classes`, and none of them ends the count."""

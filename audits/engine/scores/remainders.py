@@ -1,0 +1,156 @@
+"""A score from remainders and decimal digits of numbers, which thresholds do not show.
+
+A mechanism that rounds, scales or encodes its result may show the input in the last digits, while large and small
+values are equally frequent on both inputs. The score divides each number by a unit, takes remainders of the whole
+part, and uses the tables of remainders whose counts differ most between the inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.audits.engine.scores.protocol import Floats, Ints, Learned, Scorer
+
+CYCLE = 21_000
+"""The whole part of a number is reduced modulo this. It is a multiple of all moduli and places of digits."""
+PARTS = ((1, 3), (1, 7), (1, 10), (1, 24), (1, 60), (1, 100), (1, 1000), (10, 10), (100, 10))
+"""Pairs of a place and a modulus: the tables hold (whole part // place) modulo the modulus."""
+LIMIT, MANY = 32, 20
+"""At most this many numbers of an output are used: the first ones that range over at least `MANY` units."""
+MOST = 1 << 13
+"""A fit uses at most this many samples, spread evenly."""
+KEPT, FEWEST = 8, 4
+"""The largest number of tables that are used, and the smallest count of a remainder in a table."""
+PLACES = 2
+"""The unit of a number with fractions has this many decimal places more than the spread of the number."""
+NUDGE = 1e-6
+"""The share of a unit that is added before rounding down, so that 0.29 is 29 hundredths."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remainders(Learned):
+    """A score that is the log odds of the two inputs, summed over the tables of remainders that differ most.
+
+    Attributes:
+        columns: the places of the used numbers among the columns of ``view``.
+        units: the unit of each of them.
+
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(0, 2, 4000)
+    >>> outputs = 10 * rng.integers(0, 99, (4000, 1)) + labels[:, None] + rng.integers(0, 9, (4000, 1))
+    >>> scores = Remainders(columns=(0,), units=(1.0,)).fit(outputs[:2000], labels[:2000])(outputs[2000:])
+    >>> bool(scores[labels[2000:] == 1].mean() > scores[labels[2000:] == 0].mean())
+    True
+    """
+
+    kind = "remainders"
+    columns: tuple[int, ...]
+    units: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the score in the record of an audit."""
+        return self.kind
+
+    def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
+        """Return a function from outputs to scores, which uses remainders that occur at least `FEWEST` times."""
+        step = max(1, -(-len(labels) // MOST))
+        drawn, known = self._whole_parts(outputs[::step]), labels[::step]
+        places = [(column, place, modulus) for column in range(drawn.shape[1]) for place, modulus in PARTS]
+        tables = [_counts(drawn[:, column], place, modulus, known) for column, place, modulus in places]
+        clear = np.array([_deviations(table) for table in tables])
+        order = np.argsort(-clear, kind="stable")[:KEPT]
+        needed = np.sqrt(2 * np.log(max(clear.size, 2)))
+        found = [(places[one], _odds(tables[one])) for one in order if clear[one] > needed or one == order[0]]
+        used = sorted({column for (column, _, _), _ in found})
+        parts = replace(self, columns=self._only(self.columns, used), units=self._only(self.units, used))
+        return lambda later: _summed(found, used, parts._whole_parts(later))
+
+    @staticmethod
+    def _only(values: tuple[Any, ...], used: Sequence[int]) -> tuple[Any, ...]:
+        return tuple(values[place] for place in used)
+
+    def _whole_parts(self, outputs: NDArray[Any]) -> Ints:
+        return whole_parts(outputs.reshape(len(outputs), -1)[:, list(self.columns)], self.units)
+
+
+def whole_parts(numbers: NDArray[Any], units: Sequence[float]) -> Ints:
+    """Return the whole parts of numbers ``(n, columns)`` in the unit of each column, modulo `CYCLE`.
+
+    Integers are in units of 1. Infinity, and numbers whose whole part is beyond all doubles, become 0.
+
+    >>> whole_parts(np.array([[0.29, -0.5]]), [0.01, 1.0]).tolist()
+    [[29, 20999]]
+    """
+    if numbers.dtype.kind in "iu":
+        return np.asarray(numbers % numbers.dtype.type(CYCLE)).astype(np.int64)
+    if numbers.dtype.kind == "O":
+        return np.asarray(numbers % CYCLE).astype(np.int64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole = np.floor(numbers.astype(np.float64, copy=False) / np.asarray(units) + NUDGE)
+        return np.where(np.isfinite(whole), np.mod(whole, CYCLE), 0).astype(np.int64)
+
+
+def _counts(numbers: Ints, place: int, modulus: int, labels: Ints) -> Ints:
+    """Return how often each remainder occurs with each label, ``(modulus, 2)``."""
+    codes = 2 * (numbers // place % modulus) + labels
+    return np.bincount(codes, minlength=2 * modulus).reshape(modulus, 2)
+
+
+def _deviations(table: Ints) -> float:
+    """Return how far a table is from equal shares of the labels, in standard deviations of the chi-square statistic."""
+    both = table.sum(axis=1)
+    used = both >= FEWEST
+    share = table[used, 1].sum() / max(int(both[used].sum()), 1)
+    freedom = int(used.sum()) - 1
+    if freedom < 1 or not 0 < share < 1:
+        return 0.0
+    square = (table[used, 1] - share * both[used]) ** 2 / (share * (1 - share) * both[used])
+    return float((square.sum() - freedom) / np.sqrt(2 * freedom))
+
+
+def _odds(table: Ints) -> Floats:
+    """Return the log odds of the labels for each remainder; 0 for a rare one."""
+    odds = np.log((table[:, 1] + 0.5) / (table[:, 0] + 0.5))
+    return np.where(table.sum(axis=1) >= FEWEST, odds, 0.0)
+
+
+def _summed(
+    found: list[tuple[tuple[int, int, int], Floats]], used: Sequence[int], drawn: NDArray[Any]
+) -> Floats:
+    total = np.zeros(len(drawn))
+    for (column, place, modulus), odds in found:
+        total += odds[drawn[:, used.index(column)] // place % modulus]
+    return total
+
+
+def unit_of(column: Floats) -> float:
+    """Return the unit of some values of a number: 1 for whole numbers, otherwise a power of ten below the spread.
+
+    >>> unit_of(np.array([5.0, 7.0])), unit_of(np.array([0.5, 2.0, 3.25]))
+    (1.0, 0.01)
+    """
+    if (column == np.rint(column)).all():
+        return 1.0
+    low, high = np.quantile(column, [0.25, 0.75], method="nearest")
+    spread = min(max(float(high) - float(low), 1e-290), 1e290)
+    return float(10.0 ** (math.floor(math.log10(spread)) - PLACES))
+
+
+def units_of(numbers: Floats, columns: Sequence[int]) -> tuple[tuple[int, float], ...]:
+    """Return the first `LIMIT` columns that range over `MANY` units, each with its unit.
+
+    >>> units_of(np.array([[0.0, 1.0], [70.0, 3.0]]), [0, 1])
+    ((0, 1.0),)
+    """
+    found = ((one, unit_of(numbers[:, one])) for one in columns)
+    return tuple(
+        islice(((one, unit) for one, unit in found if np.ptp(numbers[:, one]) >= MANY * unit), LIMIT)
+    )

@@ -1,0 +1,108 @@
+"""Events that thresholds do not show: remainders, decimal digits, intervals, norms, lengths and repeated values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpproof.accountant.guarantees.notions import PureDP
+from dpproof.audits.data.outputs import of_objects
+from dpproof.audits.engine.power.event_classes import FLOOR, HALF, planted_in
+from dpproof.audits.engine.power.fresh_outputs import Outputs
+from dpproof.audits.engine.power.further_classes import FURTHER
+from dpproof.audits.engine.power.planting import Doubled
+from dpproof.audits.engine.scores.layout import Layout
+from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
+
+ODDS = math.exp(2)
+BUDGET = 40_000
+
+
+def _in_event(value: float, n: int, rng: np.random.Generator, mass: float = 0.3) -> np.ndarray:
+    """Return whether each output is in an event with probability ratio e^2 between the inputs and mean ``mass``."""
+    least = 2 * mass / (1 + ODDS)
+    return rng.random(n) < (ODDS * least if value else least)
+
+
+def modulo(value, n, rng, modulus=1000):
+    """Whole numbers whose remainder is below half of the modulus in the event."""
+    rest = rng.integers(0, modulus // 2, n) + np.where(_in_event(value, n, rng), 0, modulus // 2)
+    return modulus * rng.integers(0, 5000, n) + rest
+
+
+def decimal(value, n, rng):
+    """Numbers whose second decimal is even in the event."""
+    digit = 2 * rng.integers(0, 5, n) + ~_in_event(value, n, rng)
+    return np.round(rng.normal(size=n), 1) + digit / 100 + rng.random(n) / 200
+
+
+def inside(value, n, rng):
+    """Uniform numbers that are between 0.4 and 0.6 in the event."""
+    middle, ends = rng.uniform(0.4, 0.6, n), rng.choice([0.0, 0.6], n) + rng.uniform(0, 0.4, n)
+    return np.where(_in_event(value, n, rng), middle, ends)
+
+
+@pytest.mark.parametrize("mechanism", [modulo, decimal, inside])
+def test_an_event_that_no_threshold_shows_is_found(bits, mechanism):
+    found = audit("digits", PureDP(1.0), mechanism, bits, seed=0, budget=BUDGET, power=False)
+    assert found.verdict is Finding.VIOLATION
+
+
+@pytest.mark.parametrize("name", ["remainders", "low_bytes"])
+def test_a_remainder_modulo_seven_is_found_by_its_score_alone(bits, name):
+    def mechanism(value, n, rng):
+        return 7 * rng.integers(0, 10**6, n) + np.where(_in_event(value, n, rng), 3, rng.integers(4, 7, n))
+
+    found = audit("seven", PureDP(1.0), mechanism, bits, [name], seed=0, budget=BUDGET, power=False)
+    assert (found.verdict is Finding.VIOLATION) == (name == "remainders")
+
+
+def texts(rng, n):
+    return of_objects(["a" * int(k) for k in rng.integers(1, 9, n)])
+
+
+OUTPUTS = {
+    "three counts": lambda rng, n: rng.integers(0, 50, (n, 3)),
+    "two numbers": lambda rng, n: rng.normal(size=(n, 2)),
+    "huge numbers": lambda rng, n: 2**60 + rng.integers(0, 10**5, n),
+    "texts": texts,
+    "tables": lambda rng, n: of_objects([{"a": int(k), "b": k / 7} for k in rng.integers(0, 99, n)]),
+}
+
+
+@pytest.mark.parametrize("kind", FURTHER, ids=lambda kind: kind.name)
+def test_an_event_of_a_further_class_has_an_allowed_mass_and_is_fixed(kind):
+    """The mass is counted on outputs that the choice of the event did not use. Five standard deviations are allowed."""
+    applied = 0
+    for place, made in enumerate(OUTPUTS.values()):
+        rows = made(np.random.default_rng(place), 4096)
+        sketch = Outputs(rows, Layout.of([rows[:512]]))
+        if not kind.applies(sketch):
+            continue
+        applied += 1
+        for seed in range(5):
+            planted = planted_in(kind, sketch, Doubled((ODDS,), (0.0,)), np.random.default_rng(seed))
+            assert planted is not None
+            other = Outputs(made(np.random.default_rng([place, seed, 1]), 20_000), sketch.layout)
+            cells = planted.cells(other)
+            assert np.array_equal(cells, planted.cells(other))
+            mass = float(np.mean(cells))
+            assert FLOOR - 0.01 <= mass <= HALF + 0.05
+            assert planted.laws.mean(axis=0)[1] == pytest.approx(mass, abs=0.05)
+    assert applied
+
+
+def test_what_is_missed_of_a_further_class_is_listed_as_not_covered(bits):
+    """Thresholds alone see no remainder. The answer stays consistent, and says that remainders are not covered."""
+
+    def uniform(value, n, rng):
+        return rng.integers(0, 1000, n)
+
+    shown = audit("all", PureDP(1.0), uniform, bits, seed=0, budget=60_000)
+    named = audit("some", PureDP(1.0), uniform, bits, ["identity", "low_bytes"], seed=0, budget=60_000)
+    assert "a remainder or decimal digit" in shown.power
+    assert "a remainder or decimal digit" not in named.power
+    assert any(text.startswith("a remainder or decimal digit (") for text in named.not_covered)
