@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,6 +27,7 @@ from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.checks.probing import check_randomness
 from dpproof.audits.engine.power.event_classes import CLASSES, EventClass, planted_in
 from dpproof.audits.engine.power.fresh_outputs import Outputs
+from dpproof.audits.engine.power.further_classes import FURTHER
 from dpproof.audits.engine.power.planting import doubled
 from dpproof.audits.engine.sampling.callables import MechanismError, as_mechanism, outputs
 from dpproof.audits.recording.evidence import Evidence, Finding
@@ -38,6 +40,7 @@ SEED = 10_000
 """The seed of the audits that state a power. The runs have the seeds 0, 1, 2, ..."""
 STATED, REAL, NEAREST = "stated", "real", "nearest"
 CASES = {**FAULTS, **OUTSIDE}
+KINDS = (*CLASSES, *FURTHER)
 EVENTS, OUTPUTS = 100, 20_000
 """For a fault outside of the classes: the number of events of each class, and of outputs on each input, in which the
 largest ratio of an event's two frequencies is looked for."""
@@ -121,7 +124,13 @@ def stated(fault: Fault, budget: int) -> Row:
     """Return the answer on the mechanism without the fault, and the power that it states for each class."""
     found = _audit(fault, fault.without(), budget, SEED, power=True)
     parts = {name: {key: one[key] for key in ("seen", "runs", "enough")} for name, one in found.power.items()}
+    missed = (MISSED.fullmatch(text) for text in found.not_covered)
+    parts |= {one[1]: {"seen": int(one[2]), "runs": int(one[3]), "enough": False} for one in missed if one}
     return {"answer": found.verdict.value, "power": parts, "samples": found.samples}
+
+
+MISSED = re.compile(r"(.+) \((\d+) of (\d+) seen\)")
+"""What an answer says of a class that it does not need and that has too little power."""
 
 
 def real(fault: Fault, budget: int, seeds: tuple[int, ...]) -> Row:
@@ -176,7 +185,7 @@ def nearest(fault: Fault) -> dict[str, float]:
         Outputs(layout.settled(outputs(faulty, BITS, label, size, rng)), layout)
         for label, size in ((0, SKETCH), (0, OUTPUTS), (1, OUTPUTS))
     )
-    found = {one.name: _ratios(one, sketch, both, rng) for one in CLASSES if one.applies(sketch)}
+    found = {one.name: _ratios(one, sketch, both, rng) for one in KINDS if one.applies(sketch)}
     return {name: round(float(max(ratios)), 3) for name, ratios in found.items() if ratios}
 
 

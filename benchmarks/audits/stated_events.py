@@ -7,6 +7,7 @@ it. The engine's own events are not used, so that a mistake in them would show a
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
@@ -82,10 +83,10 @@ def interval(sketch: Outputs, rng: Generator) -> Inside:
 
 
 def joint(sketch: Outputs, rng: Generator) -> Inside:
-    """Draw two coordinates, a quantile and a side of each; the event is that both are beyond it, or exactly one."""
+    """Draw two coordinates, and a side of a quantile of each; in the event both are there, or exactly one is."""
     known = matrix(sketch)
     columns = rng.choice(known.shape[1], 2, replace=False)
-    levels = [np.quantile(known[:, column], rng.random()) for column in columns]
+    levels = [np.quantile(known[:, column], rng.uniform(0.1, 0.9)) for column in columns]
     sides, both = rng.random(2) < 0.5, rng.random() < 0.5
 
     def inside(outputs: Outputs) -> NDArray[np.bool_]:
@@ -139,14 +140,26 @@ def _each(outputs: Sequence[Any], inside: Callable[[list[Any]], bool]) -> NDArra
 
 
 def value(sketch: Outputs, rng: Generator) -> Inside:
-    """Draw a value of a coordinate, or a whole output."""
-    row = sketch[int(rng.integers(len(sketch)))]
-    if isinstance(row, Collection) and not isinstance(row, np.ndarray):
-        return lambda outputs: np.array([output == row for output in outputs], bool)
-    numbers, column = np.ravel(row), _column(sketch, rng)
-    if len(numbers) > 1 and rng.random() < 0.5:
-        return lambda outputs: np.asarray((matrix(outputs) == numbers).all(axis=1))
-    return lambda outputs: np.asarray(_at(column, outputs) == numbers[column])
+    """Draw one of the values of coordinates, or of the whole outputs, that have a mass between .01 and .5."""
+    if not isinstance(sketch, np.ndarray):
+        wanted = _draw_one(_recurring(sketch), rng)
+        return lambda outputs: np.array([output == wanted for output in outputs], bool)
+    known = matrix(sketch)
+    found: list[tuple[int, Any]] = [(-1, row) for row in _recurring(list(map(tuple, known.tolist())))]
+    for column in range(known.shape[1]):
+        found += [(column, number) for number in _recurring(known[:, column].tolist())]
+    column, wanted = _draw_one(found, rng)
+    if column < 0:
+        return lambda outputs: np.asarray((matrix(outputs) == np.array(wanted)).all(axis=1))
+    return lambda outputs: np.asarray(_at(column, outputs) == wanted)
+
+
+def _recurring(values: Sequence[Any]) -> list[Any]:
+    return [x for x, count in Counter(values).items() if LEAST <= count / len(values) <= HALF]
+
+
+def _draw_one(values: Sequence[Any], rng: Generator) -> Any:
+    return values[int(rng.integers(len(values)))]
 
 
 def length(sketch: Sequence[Collection[Any]], rng: Generator) -> Inside:
@@ -155,17 +168,28 @@ def length(sketch: Sequence[Collection[Any]], rng: Generator) -> Inside:
 
 
 def remainder(sketch: Outputs, rng: Generator) -> Inside:
-    """Draw a coordinate, a modulus and a random half of its residues."""
-    column, modulus = _column(sketch, rng), int(rng.choice(MODULI))
-    chosen = _half(modulus, rng)
+    """Draw a coordinate, a modulus that fits twice into its range, and half of the remainders."""
+    column = _column(sketch, rng)
+    wide = np.ptp(_at(column, sketch))
+    modulus = int(rng.choice([one for one in MODULI if 2 * one <= wide]))
+    chosen = _half_of_remainders(modulus, rng)
     return lambda outputs: chosen[_at(column, outputs) % modulus]
 
 
-def digit(places: int, sketch: Outputs, rng: Generator) -> Inside:
-    """Draw a coordinate, one of its first decimal places and a random half of the digits."""
-    column, place, chosen = _column(sketch, rng), int(rng.integers(1, places + 1)), _half(10, rng)
-    power = 10**place
-    return lambda outputs: chosen[np.floor(np.abs(_at(column, outputs)) * power + 1e-6).astype(np.int64) % 10]
+def digit(sketch: Outputs, rng: Generator) -> Inside:
+    """Draw a coordinate of amounts with two decimals, the hundredths, tenths or ones, and half of the digits."""
+    column, power = _column(sketch, rng), 10 ** int(rng.integers(3))
+    chosen = _half_of_remainders(10, rng)
+    return lambda outputs: chosen[np.rint(_at(column, outputs) * 100).astype(np.int64) // power % 10]
+
+
+def _half_of_remainders(modulus: int, rng: Generator) -> NDArray[np.bool_]:
+    """Return a random half of the remainders, or half of their circle."""
+    if rng.random() < 0.5:
+        return _half(modulus, rng)
+    chosen = np.zeros(modulus, bool)
+    chosen[(int(rng.integers(modulus)) + np.arange(modulus // 2)) % modulus] = True
+    return chosen
 
 
 def _half(count: int, rng: Generator) -> NDArray[np.bool_]:

@@ -120,9 +120,9 @@ def placed(law: Law, drawn: Drawn, wanted: NDArray[np.bool_], rng: Generator) ->
 TAIL, THRESHOLD = "a tail of one coordinate", "one coordinate beyond a threshold"
 PROJECTION, PARITY = "a random projection", "parity of two bits"
 LOW_BITS, REMAINDER = "adjacent low bits of a number", "a remainder or decimal digit"
-TOKEN, LENGTH, VALUE = "presence or order of a token", "a length", "a value that repeats"
+TOKEN, LENGTH, VALUE = "presence or order of a token", "the length of an output", "one value that repeats"
 NORM, INTERVAL = "a norm", "an interval of one coordinate"
-JOINT = "a joint event of two coordinates"
+JOINT = "two coordinates beyond thresholds"
 CAPS = {20: 256_000, 64: 64_000, 200: 16_000, 1000: 4_000}
 """The largest budget for vectors of at most this many numbers."""
 OBJECTS = 32_000
@@ -168,7 +168,7 @@ def _one_coordinate() -> list[Fault]:
         (laws.student(1, 1), 1, "a Cauchy number"),
         (laws.mixture(2), 2, "2 numbers around two centres"),
         (laws.exponential(5), 5, "5 exponential numbers"),
-        (laws.integers(20, 0, 4), 20, "20 numbers out of 0, 1, 2, 3"),
+        (laws.uniform(20), 20, "20 uniform numbers"),
     )
     return [
         *_of(TAIL, events.tail, *tails, most=DEEP),
@@ -243,7 +243,7 @@ def _digits_and_words() -> list[Fault]:
     return [
         *_of(LOW_BITS, events.low_bits, *whole),
         *_of(REMAINDER, events.remainder, *remainders),
-        *_of(REMAINDER, partial(events.digit, 2), (laws.rounded(1, 2, 40.0), 1, "an amount with 2 decimals")),
+        *_of(REMAINDER, events.digit, (laws.rounded(1, 2, 40.0), 1, "an amount with 2 decimals")),
         *_of(VALUE, events.value, *values),
         *_of(TOKEN, events.token, *tokens, cap=OBJECTS),
         *_of(LENGTH, events.length, *lengths, cap=OBJECTS),

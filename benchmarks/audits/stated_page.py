@@ -14,6 +14,7 @@ from benchmarks.audits.stated import (
     CASES,
     EVENTS,
     FIRST,
+    KINDS,
     NEAREST,
     OUTPUTS,
     chosen,
@@ -22,7 +23,6 @@ from benchmarks.audits.stated import (
     wanted,
 )
 from benchmarks.audits.stated_faults import EPSILON, FAULTS, OUTSIDE
-from dpproof.audits.engine.power.event_classes import CLASSES
 from dpproof.audits.engine.power.measured import WANTED
 
 PAGE = Path("docs/power.md")
@@ -208,11 +208,12 @@ def _summary(found: Sequence[Compared]) -> str:
 
 def _open_classes(found: Sequence[Compared]) -> str:
     """Return the sentences on classes that were not covered, and on faults that were not measured."""
-    own = {one.name for one in CLASSES}
+    own = {one.name for one in KINDS}
     parts = [
         f"""{sum(not one.covered for one in found)} faults are in a class that is not called covered at the largest
-        budget, and have fewer runs. An audit measures classes in a fixed order and stops at the first class with too
-        little power; later classes are then *not measured*."""
+        budget, and have fewer runs. An audit measures the classes that *consistent* needs in a fixed order, and
+        then the others. It stops at the first needed class with too little power. Later classes are then *not
+        measured*."""
     ]
     if absent := sorted({CASES[name].kind for name in FAULTS} - own):
         parts.append(f"This engine does not have these classes yet: {', '.join(absent)}.")

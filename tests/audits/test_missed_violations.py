@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.audits import stated, stated_page
-from benchmarks.audits.stated import CASES, answers, chosen, tasks
+from benchmarks.audits.stated import CASES, KINDS, answers, chosen, tasks
 from benchmarks.audits.stated_faults import EPSILON, FAULTS, OUTSIDE, TAIL, placed
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.engine.power.event_classes import CLASSES
@@ -20,9 +20,9 @@ from dpproof.audits.targets.call import audit
 ALPHA, MOST = 0.05, 0.1
 RUNS = math.ceil(math.log(ALPHA) / math.log(1 - MOST))
 """So many runs without a miss reject "at least a share `MOST` is missed" at level `ALPHA`."""
-KINDS = {one.name for one in CLASSES}
-FIRST = {fault.kind: name for name, fault in reversed(FAULTS.items()) if fault.kind in KINDS}
-"""Class of events -> its first fault."""
+NEEDED = {one.name for one in CLASSES}
+FIRST = {fault.kind: name for name, fault in reversed(FAULTS.items()) if fault.kind in NEEDED}
+"""Class of events that *consistent* needs -> its first fault."""
 
 
 @pytest.mark.slow
@@ -53,6 +53,7 @@ def test_a_fault_has_the_mass_and_the_ratio_that_it_is_meant_to_have(name):
 def test_the_faults_are_as_many_and_as_wide_as_they_should_be():
     assert len(FAULTS) >= 44
     assert len(OUTSIDE) >= 8
+    assert {fault.kind for fault in FAULTS.values()} == {one.name for one in KINDS}
     assert {1, 2, 5, 20, 64, 200, 1000} <= {fault.width for fault in FAULTS.values()}
 
 
