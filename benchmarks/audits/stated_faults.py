@@ -127,7 +127,8 @@ CAPS = {20: 256_000, 64: 64_000, 200: 16_000, 1000: 4_000}
 """The largest budget for vectors of at most this many numbers."""
 OBJECTS = 32_000
 """The largest budget for outputs that are no vectors of numbers, which take longer."""
-OUTSIDE_CAP = 32_000
+OUTSIDE_CAP = 128_000
+"""The largest budget of a fault outside of the classes, unless its outputs take long."""
 
 
 def _of(
@@ -265,8 +266,12 @@ def _outside() -> list[Fault]:
         ("three words in an order", laws.words(8, 10), events.three_in_order, 8, "lists of up to 8 words"),
         ("integer or float of equal value", laws.typed(0, 50), events.kind, 1, "lists of one number"),
     )
+    slow = {events.ring_and_signs, events.three_in_order, events.kind}
     rare = "a tail of mass below .01", laws.exponential(2), events.rare, 2, "2 exponential numbers"
-    return [Fault(*row, OUTSIDE_CAP) for row in rows] + [Fault(*rare, OUTSIDE_CAP, 0.0005, 0.006)]
+    caps = (OBJECTS if event in slow else OUTSIDE_CAP for _, _, event, *_ in rows)
+    return [Fault(*row, cap) for row, cap in zip(rows, caps, strict=True)] + [
+        Fault(*rare, OUTSIDE_CAP, 0.0005, 0.006)
+    ]
 
 
 def _named(faults: list[Fault]) -> Mapping[str, Fault]:

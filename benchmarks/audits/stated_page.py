@@ -115,7 +115,8 @@ def section(rows: Sequence[Row], version: str) -> list[str]:
         find a violation at this budget, each with a new event. The difference is the stated share minus the real share,
         in points, with its standard error. The limit is {LIMIT} points. A covered class states a power of at least
         {100 * WANTED:g} %, so a real power below {100 * WANTED - LIMIT:g} % would also break the limit.
-        `python -m benchmarks.audits stated` measured these tables with engine {version}.""",
+        `python -m benchmarks.audits stated` measured these tables with engine {version},
+        in {sum(row["seconds"] for row in rows) / 60:,.0f} processor minutes.""",
         "",
         *_inside_table(inside),
         "",

@@ -84,8 +84,15 @@ def test_a_stated_power_that_is_too_high_is_the_worst_difference(tmp_path):
     for name, found in zip(names, (400, 300), strict=True):
         power = {FAULTS[name].kind: {"seen": 55, "runs": 55, "enough": True}}
         rows += [
-            {"case": name, "trial": "stated 1000", "budget": 1000, "power": power, "answer": "consistent"},
-            {"case": name, "trial": "real 1000", "seeds": list(range(400)), "runs": 400, "found": found},
+            {"case": name, "trial": "stated 1000", "budget": 1000, "power": power, "seconds": 1},
+            {
+                "case": name,
+                "trial": "real 1000",
+                "seeds": list(range(400)),
+                "runs": 400,
+                "found": found,
+                "seconds": 1,
+            },
         ]
     page = tmp_path / "power.md"
     page.write_text(f"before\n{stated_page.TITLE}\nold\n{stated_page.AFTER}\nafter\n")
