@@ -86,10 +86,16 @@ def runs_of(rows: Sequence[Row], settled: Row) -> list[Row]:
 
 
 def covered(name: str, row: Row) -> bool:
-    """Whether the audit calls the fault's class covered; for a fault outside, whether it says "consistent"."""
+    """Whether the audit calls the fault's class covered; for a fault outside, whether all needed classes are covered.
+
+    The audit then says "consistent" if the outputs depend on the data. Without a fault they do not, so it says
+    "inconclusive" for this reason.
+    """
+    power = row["power"]
     if name in OUTSIDE:
-        return bool(row["answer"] == Finding.CONSISTENT.value)
-    return bool(row["power"].get(CASES[name].kind, {}).get("enough"))
+        needed = [power[one.name]["enough"] for one in CLASSES if one.name in power]
+        return bool(needed) and all(needed)
+    return bool(power.get(CASES[name].kind, {}).get("enough"))
 
 
 def wanted(name: str, settled: Row, runs: int | None = None) -> int:
@@ -114,7 +120,9 @@ def measured(trial: str, name: str, budget: int, seeds: tuple[int, ...]) -> list
     elif trial == REAL:
         found = real(CASES[name], budget, seeds)
     else:
-        found = {"odds": nearest(CASES[name])}
+        fault = CASES[name]
+        whole = _audit(fault, fault.faulty(SEED), budget, SEED, power=True).verdict.value
+        found = {"odds": nearest(fault), "answer": whole}
     label = trial if trial == NEAREST else f"{trial} {budget}"
     seconds = round(time.process_time() - before, 2)
     return [{"case": name, "trial": label, "budget": budget, **found, "seconds": seconds}]

@@ -130,8 +130,8 @@ def section(rows: Sequence[Row], version: str) -> list[str]:
         "### Faults outside of the classes",
         "",
         f"""These faults have the same strength, but their events are in none of the classes. They are only counted. The
-        budget is the smallest at which the audit of the mechanism without the fault says *consistent*, or the largest
-        budget. *Nearest* is the largest ratio of the two probabilities of an event of a class: of {EVENTS} events of
+        budget is the smallest at which the audit of the mechanism without the fault covers all classes that *consistent* needs,
+        or the largest budget. *Answer* is that of one whole audit of the mechanism with the fault at this budget. *Nearest* is the largest ratio of the two probabilities of an event of a class: of {EVENTS} events of
         each class of the engine, estimated from {OUTPUTS:,} outputs on each input. The claim allows a ratio of
         {math.exp(EPSILON):.2f}, and the fault has {math.exp(2 * EPSILON):.2f}. So a fault whose nearest ratio is below
         {math.exp(EPSILON):.2f} breaks the claim in no event of a class that was tried.""",
@@ -225,8 +225,9 @@ def _open_classes(found: Sequence[Compared]) -> str:
 
 def _outside_table(found: Sequence[Compared], rows: Sequence[Row]) -> list[str]:
     odds = {row["case"]: row["odds"] for row in rows if row["trial"] == NEAREST}
+    answers = {row["case"]: row["answer"] for row in rows if row["trial"] == NEAREST}
     lines = [
-        "| event | outputs | budget | answer without the fault | classes called covered | nearest | found | missed |",
+        "| event | outputs | budget | answer | classes called covered | nearest | found | missed |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for one in found:
@@ -236,7 +237,7 @@ def _outside_table(found: Sequence[Compared], rows: Sequence[Row]) -> list[str]:
             CASES[one.name].kind,
             CASES[one.name].shape,
             f"{one.settled['budget']:,}",
-            one.settled["answer"],
+            answers.get(one.name, ""),
             ", ".join(classes) or "none",
             f"{near[1]:.2f} ({near[0]})",
             f"{one.found}",
@@ -249,6 +250,6 @@ def _outside_table(found: Sequence[Compared], rows: Sequence[Row]) -> list[str]:
 def _outside_summary(found: Sequence[Compared]) -> str:
     consistent = [one for one in found if one.covered]
     missed = sum(one.runs - one.found for one in consistent)
-    return f"""For {len(consistent)} of these {len(found)} mechanisms the audit says *consistent*. The fault was missed
+    return f"""For {len(consistent)} of these {len(found)} mechanisms all needed classes are covered. The fault was missed
     in {missed} of {sum(one.runs for one in consistent)} runs of these. The answer names the classes that it covers, and
     lists other events as not covered."""
