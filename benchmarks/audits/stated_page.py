@@ -129,12 +129,13 @@ def section(rows: Sequence[Row], version: str) -> list[str]:
         "",
         "### Faults outside of the classes",
         "",
-        f"""These faults have the same strength, but their events are in none of the classes. They are only counted. The
-        budget is the smallest at which the audit of the mechanism without the fault covers all classes that *consistent* needs,
-        or the largest budget. *Answer* is that of one whole audit of the mechanism with the fault at this budget. *Nearest* is the largest ratio of the two probabilities of an event of a class: of {EVENTS} events of
-        each class of the engine, estimated from {OUTPUTS:,} outputs on each input. The claim allows a ratio of
-        {math.exp(EPSILON):.2f}, and the fault has {math.exp(2 * EPSILON):.2f}. So a fault whose nearest ratio is below
-        {math.exp(EPSILON):.2f} breaks the claim in no event of a class that was tried.""",
+        f"""These faults have the same strength, but their events are in none of the classes. They are only counted.
+        The budget is the smallest at which the audit of the mechanism without the fault covers all classes that
+        *consistent* needs, or the largest budget. *Answer* is that of one whole audit of the mechanism with the fault
+        at this budget. *Nearest* is the largest ratio of the two probabilities of an event of a class: of {EVENTS}
+        events of each class of the engine, estimated from {OUTPUTS:,} outputs on each input. The claim allows a ratio
+        of {math.exp(EPSILON):.2f}, and the fault has {math.exp(2 * EPSILON):.2f}. So a fault whose nearest ratio is
+        below {math.exp(EPSILON):.2f} breaks the claim in no event of a class that was tried.""",
         "",
         *_outside_table(outside, rows),
         "",
@@ -250,6 +251,6 @@ def _outside_table(found: Sequence[Compared], rows: Sequence[Row]) -> list[str]:
 def _outside_summary(found: Sequence[Compared]) -> str:
     consistent = [one for one in found if one.covered]
     missed = sum(one.runs - one.found for one in consistent)
-    return f"""For {len(consistent)} of these {len(found)} mechanisms all needed classes are covered. The fault was missed
-    in {missed} of {sum(one.runs for one in consistent)} runs of these. The answer names the classes that it covers, and
-    lists other events as not covered."""
+    return f"""For {len(consistent)} of these {len(found)} mechanisms all needed classes are covered. The fault was
+    missed in {missed} of {sum(one.runs for one in consistent)} runs of these. An answer names the classes that it
+    covers, and lists other events as not covered."""
