@@ -1,11 +1,14 @@
 """Measure what is missing, then write docs/audits.md and its figure: ``make campaign``.
 
-    python -m benchmarks.audits [alarms] [boundary] [power] [shares] [seen] [overhead] [peers] [--seeds N] [--runs N]
-                                [--peer NAME=PYTHON ...] [--folder DIR] [--processes N]
+    python -m benchmarks.audits [alarms] [boundary] [power] [shares] [seen] [overhead] [peers] [stated]
+                                [--seeds N] [--runs N] [--only NAME] [--peer NAME=PYTHON ...] [--folder DIR]
+                                [--processes N]
 
-Without a part, all but the peers are measured. With the part "peers" alone, only the section on other tools is written,
-and in it only the rows of the peers that were measured. Finished seeds are kept in the folder's files: an interrupted
-campaign goes on where it stopped, with the same result. Rows of another engine are kept and not counted.
+Without a part, all but the peers and the stated power are measured. With the part "peers" alone, only the section on
+other tools is written, and in it only the rows of the peers that were measured. The part "stated" takes hours and
+writes the first section of docs/power.md; with this part alone, nothing else is written. Finished seeds are kept in the
+folder's files: an interrupted campaign goes on where it stopped, with the same result. Rows of another engine are kept
+and not counted.
 """
 
 from __future__ import annotations
@@ -13,16 +16,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.audits import alarms, boundary, page, peers, power, seen, shares
+from benchmarks.audits import alarms, boundary, page, peers, power, seen, shares, stated, stated_page
 from benchmarks.audits.rows import append, collect, engine, read
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("alarms", "boundary", "power", "shares", "seen", "overhead", "peers")
+PARTS = ("alarms", "boundary", "power", "shares", "seen", "overhead", "peers", "stated")
 MODULES = {"boundary": boundary, "power": power, "shares": shares, "seen": seen}
 say = Console(stderr=True).print
 
@@ -47,6 +50,10 @@ def main() -> None:
             path = given.folder / "alarms.jsonl"
             while todo := list(alarms.tasks(read(path, engine=version), given.seeds)):
                 collect(path, alarms.measured, todo, executor, engine=version)
+        if "stated" in parts:
+            _stated(given.folder / "stated.jsonl", given, executor, version)
+    if parts == ["stated"]:
+        return
     if "peers" in parts:
         _peers(given.folder / "peers.jsonl", dict(text.split("=", 1) for text in given.peer))
     only = parts == ["peers"]
@@ -62,6 +69,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, default=alarms.SEEDS, help="valid runs per sound mechanism")
     parser.add_argument("--runs", type=int, help="at most so many runs per false claim")
     parser.add_argument(
+        "--only", default="", metavar="NAME", help="only the stated faults with NAME in their names"
+    )
+    parser.add_argument(
         "--peer", action="append", default=[], metavar="NAME=PYTHON", help=", ".join(peers.PEERS)
     )
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "audits")
@@ -74,6 +84,15 @@ def _part(name: str) -> str:
     if name not in (*PARTS, "page"):
         raise argparse.ArgumentTypeError(f"part ({name!r}) must be one of: {', '.join(PARTS)}, page")
     return name
+
+
+def _stated(path: Path, given: argparse.Namespace, executor: Executor, version: str) -> None:
+    """Search budgets and run audits until nothing is left, then write the section."""
+    labels = {"engine": version, "faults": stated.faults()}
+    while todo := list(stated.tasks(read(path, **labels), given.runs, given.only)):
+        collect(path, stated.measured, todo, executor, **labels)
+    stated_page.rewrite(ROOT / stated_page.PAGE, read(path, **labels), version)
+    say(f"wrote {stated_page.PAGE}")
 
 
 def _overhead(path: Path, version: str) -> None:
