@@ -28,7 +28,7 @@ from dpproof.audits.engine.checks.probing import check_randomness
 from dpproof.audits.engine.power.event_classes import CLASSES, EventClass, planted_in
 from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.power.further_classes import FURTHER
-from dpproof.audits.engine.power.planting import doubled
+from dpproof.audits.engine.power.planting import scaled
 from dpproof.audits.engine.sampling.callables import MechanismError, as_mechanism, outputs
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.targets.call import audit
@@ -201,7 +201,7 @@ def _ratios(
     kind: EventClass, sketch: Outputs, both: Sequence[Outputs], rng: np.random.Generator
 ) -> list[float]:
     """Return for some events of a class the ratio of their frequencies, or of the complement's: the larger one."""
-    twice = doubled(PureDP(EPSILON), (CurvePoint(EPSILON, 0.0),))
+    twice = scaled(PureDP(EPSILON), (CurvePoint(EPSILON, 0.0),))
     drawn = (planted_in(kind, sketch, twice, rng) for _ in range(EVENTS))
     shares = [[planted.cells(one).mean() for one in both] for planted in drawn if planted is not None]
     return [
