@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import dpproof
+from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.engine.explaining.explanations import explained
 from dpproof.audits.engine.explaining.facts import Fresh
+from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.targets.call import audit
 from tests.rows import rows
 
 N = 2000
@@ -77,3 +81,15 @@ def test_the_factor_is_a_smallest_one():
     rng = np.random.default_rng(0)
     words = explained(fresh(moved(lambda: rng.laplace(0, 0.25, N))), None)[1]
     assert words.startswith("noise that is at least 3.")
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e150, 1e300])
+def test_a_violation_with_huge_numbers_is_explained_without_a_warning(bits, scale):
+    """Warnings are errors in the tests. Moments of these numbers overflow, and some are whole beyond 2^63."""
+
+    def far(value, n, rng):
+        return scale * np.clip(rng.standard_cauchy(n) + 10 * value, -1e6, 1e6)
+
+    found = audit("far", PureDP(0.5), far, bits, seed=0, budget=20_000, power=False)
+    assert found.verdict is Finding.VIOLATION
+    assert found.shown is not None

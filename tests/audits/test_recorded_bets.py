@@ -1,7 +1,8 @@
 """Recorded violations, which notice a change of the bets of an audit.
 
 A witness is worth nothing if later code bets in another way. So the bets of an edition (`EDITION` of
-`dpproof.audits.engine.scores.names`) stay as they are. `python -m tests.audits.test_recorded_bets` records the violations for a new edition.
+`dpproof.audits.engine.scores.names`) stay as they are. `python -m tests.audits.test_recorded_bets` records the
+violations for a new edition.
 """
 
 from __future__ import annotations

@@ -32,12 +32,13 @@ def shown(made: Mechanism, pair: Neighbours, curve: PrivacyCurve, found: Evidenc
     floating = found.verdict is Finding.FLOATING_POINT
     second = np.repeat([False, True], size)
     fresh = Fresh(numbers, facts, second, found.claimed_epsilon, found.delta, curve, floating)
-    event = clearest(fresh)
-    kind, words = ("", "") if found.weakness == DECIMALS else explained(fresh, event)
-    return Shown(
-        size // 2,
-        **counted(fresh, event),
-        kind=kind,
-        looks_like=offered(kind, words),
-        **drawn(fresh, event),
-    )
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # moments of huge numbers
+        event = clearest(fresh)
+        kind, words = ("", "") if found.weakness == DECIMALS else explained(fresh, event)
+        return Shown(
+            size // 2,
+            **counted(fresh, event),
+            kind=kind,
+            looks_like=offered(kind, words),
+            **drawn(fresh, event),
+        )

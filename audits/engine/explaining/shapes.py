@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 from scipy.stats import kurtosis
+from scipy.stats import laplace as laplace_law
 
 from dpproof.audits.engine.explaining.facts import Floats
 
@@ -39,10 +40,7 @@ class Noise:
         if not size:
             return None
         if not self.step:
-            fitting = self._fits(
-                lambda x: np.where(x < 0, np.exp(x / size) / 2, 1 - np.exp(-np.abs(x) / size) / 2)
-            )
-            return size if fitting else None
+            return size if self._fits(laplace_law(scale=size).cdf) else None
         mean = size / self.step
         ratio = (math.sqrt(1 + mean * mean) - 1) / mean
 
@@ -88,7 +86,7 @@ def step_of(values: Floats) -> float:
     """
     found = np.unique(values)
     if len(found) < 2 or len(found) > 0.9 * len(values):
-        whole = bool(len(found) > 1 and np.isfinite(found).all() and (found == np.rint(found)).all())
+        whole = len(found) > 1 and bool(((np.abs(found) < 2.0**53) & (found == np.rint(found))).all())
         return float(np.gcd.reduce(np.diff(found).astype(np.int64))) if whole else 0.0
     gaps = np.diff(found)
     step = float(gaps.min())
