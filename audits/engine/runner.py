@@ -95,9 +95,18 @@ def _power(
     if made.sparing:
         return unmeasured(spared(ended, curve.epsilon(plan.stated).upper, plan.stated, alpha, seed))
     left = [stream.score for stream in (ended.in_values if ended.refuted else ended.streams)]
-    leading = plan.edition > 2
     planted = partial(
-        _planting, made, pair, layout, left, points, ended.samples, alpha, seed, executor, leading
+        planned,
+        made,
+        pair,
+        layout,
+        left,
+        points,
+        ended.samples,
+        alpha,
+        seed,
+        executor,
+        leading=plan.edition > 2,
     )
     return measured(planted, curve, points, seed, further=plan.edition > 3)
 
@@ -117,7 +126,7 @@ def _confirmed(
         return None
 
 
-def _planting(
+def planned(
     made: Mechanism,
     pair: Neighbours,
     layout: Layout,
@@ -127,6 +136,7 @@ def _planting(
     alpha: float,
     seed: int,
     executor: Executor | None,
+    *,
     leading: bool,
 ) -> tuple[Outputs, Planting]:
     """Return a sketch of the outputs, and the settings for planted audits that are like this one.

@@ -28,7 +28,9 @@ from dpproof.audits.engine.checks.probing import check_randomness
 from dpproof.audits.engine.power.event_classes import CLASSES, EventClass, planted_in
 from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.power.further_classes import FURTHER
+from dpproof.audits.engine.power.measured import AFTER, ClassPower, Measurement
 from dpproof.audits.engine.power.planting import scaled
+from dpproof.audits.engine.runner import planned
 from dpproof.audits.engine.sampling.callables import MechanismError, as_mechanism, outputs
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.targets.call import audit
@@ -40,7 +42,9 @@ SEED = 10_000
 """The seed of the audits that state a power. The runs have the seeds 0, 1, 2, ..."""
 STATED, REAL, NEAREST = "stated", "real", "nearest"
 CASES = {**FAULTS, **OUTSIDE}
-KINDS = (*CLASSES, *FURTHER)
+PLACES = {**dict(enumerate(CLASSES, 1)), **dict(enumerate(FURTHER, AFTER))}
+"""The classes of events by the numbers of their random streams."""
+KINDS = tuple(PLACES.values())
 EVENTS, OUTPUTS = 100, 20_000
 """For a fault outside of the classes: the number of events of each class, and of outputs on each input, in which the
 largest ratio of an event's two frequencies is looked for."""
@@ -129,12 +133,36 @@ def measured(trial: str, name: str, budget: int, seeds: tuple[int, ...]) -> list
 
 
 def stated(fault: Fault, budget: int) -> Row:
-    """Return the answer on the mechanism without the fault, and the power that it states for each class."""
+    """Return the power that an audit of the mechanism without the fault states.
+
+    For a fault in a class this is the power in this class. For a fault outside of the classes it is the power in each
+    class, with the answer.
+    """
+    if fault.name not in OUTSIDE:
+        one = _power_in(fault, budget)
+        return {"power": {} if one is None else {one.name: _counts(one)}, "samples": budget}
     found = _audit(fault, fault.without(), budget, SEED, power=True)
     parts = {name: {key: one[key] for key in ("seen", "runs", "enough")} for name, one in found.power.items()}
     missed = (MISSED.fullmatch(text) for text in found.not_covered)
     parts |= {one[1]: {"seen": int(one[2]), "runs": int(one[3]), "enough": False} for one in missed if one}
     return {"answer": found.verdict.value, "power": parts, "samples": found.samples}
+
+
+def _power_in(fault: Fault, budget: int) -> ClassPower | None:
+    """Return the power in the class of the fault, measured as a whole audit measures it."""
+    made, claim, points = as_mechanism(fault.without()), PureDP(EPSILON), (CurvePoint(EPSILON, 0.0),)
+    layout = check_randomness(made, BITS, SEED, budget)
+    scores = layout.chosen(None)
+    ready = layout.under(scores)
+    sketch, planting = planned(made, BITS, ready, scores, points, budget, ALPHA, SEED, None, leading=True)
+    measurement = Measurement(sketch, planting, scaled(claim, points), SEED)
+    (place,) = (place for place, kind in PLACES.items() if kind.name == fault.kind)
+    measurement.measure(PLACES[place], place, needed=True)
+    return next(iter(measurement.power.classes), None)
+
+
+def _counts(one: ClassPower) -> Row:
+    return {"seen": one.seen, "runs": one.runs, "enough": one.enough}
 
 
 MISSED = re.compile(r"(.+) \((\d+) of (\d+) seen\)")

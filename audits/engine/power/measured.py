@@ -176,7 +176,7 @@ def measured(
         return unmeasured("twice an epsilon of 0 is 0, so that there is no violation to plant")
     try:
         sketch, planting = draw()
-        found = _Measurement(sketch, planting, scaled(curve, points), seed)
+        found = Measurement(sketch, planting, scaled(curve, points), seed)
         found.add(CLASSES, first=1)
     except OutOfTimeError:
         return unmeasured("the time budget was spent before the power was measured")
@@ -186,11 +186,11 @@ def measured(
     if power.enough:
         found.add_further()
         return found.power
-    steps = (_Measurement(sketch, planting, scaled(curve, points, step), seed) for step in LARGER)
+    steps = (Measurement(sketch, planting, scaled(curve, points, step), seed) for step in LARGER)
     return replace(power, larger=_first_enough(steps))
 
 
-def _first_enough(measurements: Iterable[_Measurement]) -> float:
+def _first_enough(measurements: Iterable[Measurement]) -> float:
     """Return the first of `LARGER` whose measurement finds enough power; infinity if there is none or no time."""
     try:
         for multiple, found in zip(LARGER, measurements, strict=True):
@@ -202,7 +202,7 @@ def _first_enough(measurements: Iterable[_Measurement]) -> float:
     return math.inf
 
 
-class _Measurement:
+class Measurement:
     """A measurement of the power for one kind of events after the other."""
 
     def __init__(self, sketch: Outputs, planting: Planting, twice: Scaled, seed: int) -> None:
@@ -224,20 +224,20 @@ class _Measurement:
             if self._classes and not self._classes[-1].enough:
                 self._others.append(f"{kind.name}: not measured, since a class before it was missed")
             else:
-                self._measure(kind, place, needed=True)
+                self.measure(kind, place, needed=True)
 
     def add_further(self) -> None:
         """Measure the power for the further kinds of events, until the time is spent."""
         kinds = [(place, kind) for place, kind in enumerate(FURTHER, AFTER) if kind.applies(self._sketch)]
         for done, (place, kind) in enumerate(kinds):
             try:
-                self._measure(kind, place, needed=False)
+                self.measure(kind, place, needed=False)
             except OutOfTimeError:
                 names = ", ".join(kind.name for _, kind in kinds[done:])
                 self._others.append(f"not measured, since the time budget was spent: {names}")
                 return
 
-    def _measure(self, kind: EventClass, place: int, *, needed: bool) -> None:
+    def measure(self, kind: EventClass, place: int, *, needed: bool) -> None:
         """Measure the power for one kind of events."""
         self._planting.begin()
 
