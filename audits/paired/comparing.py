@@ -84,9 +84,10 @@ def compare_runs(
     again = _run(mechanism, first, recorded.trace, known)
     other = _run(mechanism, second, recorded.trace, known)
     paid = charges(recorded.trace, other.trace)
-    if other.diverged is None and not recorded.raised and not other.raised:
-        _mark_visible(partial(_run, mechanism, first, known=known), recorded, paid)
     loss = composed(paid)
+    exceeds = loss is not None and loss.epsilon(delta).lower > epsilon * CLOSE
+    if exceeds and other.diverged is None and not recorded.raised and not other.raised:
+        _mark_visible(partial(_run, mechanism, first, known=known), recorded, paid)
     doubts = [*_doubts(recorded, again), *_drawn_seeds(recorded.trace)]
     seen = [*_structure(recorded, other, delta), *_sensitivities(paid, delta)]
     seen += _excess(paid, loss, epsilon, delta, _numbers(recorded.output))
@@ -94,9 +95,19 @@ def compare_runs(
     if recorded.raised:  # then the second run is the doubtful one only if it raises, too
         doubts = [one for one in doubts if one.kind != "exception" or other.raised]
     if doubts or any(draw.family in COINS for draw in recorded.trace.draws):
-        seen = [one if one.kind in MEASURED and not doubts else one.doubtful() for one in seen]
+        sound = () if doubts else MEASURED
+        seen = [
+            one if one.kind in sound or _early(one, recorded, again, other) else one.doubtful()
+            for one in seen
+        ]
     seen = sorted([*seen, *doubts, *_unpriced(paid)], key=lambda one: (not one.sure, one.kind != "seed"))
     return Compared(tuple(seen), loss, epsilon, delta, _counted(recorded.trace))
+
+
+def _early(one: Seen, recorded: _Run, again: _Run, other: _Run) -> bool:
+    """Return whether an exception comes before the first draw, so that no random number can explain it."""
+    raising = recorded if recorded.raised else other
+    return one.kind == "exception" and not raising.trace.draws and again.raised == recorded.raised
 
 
 def _unpriced(paid: Sequence[Charge]) -> Iterator[Seen]:
