@@ -72,6 +72,14 @@ def test_the_loss_of_a_choice_is_that_of_its_two_laws():
     assert rare.answer is Answer.NO_DIFFERENCE
 
 
+def test_a_norm_of_noisy_numbers_is_a_use_that_is_followed():
+    def norm(data, rng):
+        noisy = len(data) + rng.laplace(0, 1, 2)
+        return noisy @ noisy
+
+    assert compare_runs(norm, MORE, LESS, epsilon=2).answer is Answer.NO_DIFFERENCE
+
+
 def test_an_exception_before_the_first_draw_is_a_difference_in_spite_of_random_answers():
     def checked(data, rng):
         if len(data) < 3:
