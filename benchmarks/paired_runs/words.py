@@ -49,7 +49,8 @@ the data after a random answer, as randomised response does. Use `dpproof.audit`
 
 **Which primitives.** dpproof follows Laplace, Gaussian, Gumbel and uniform numbers of numpy, `random` and `secrets`,
 and choices with given probabilities. It repeats the other draws of these modules without following their law. It takes
-the mechanisms of OpenDP, diffprivlib and Opacus on trust and compares their inputs and parameters. It does not follow
+the mechanisms of OpenDP, diffprivlib and Opacus on trust and compares their inputs and parameters. It follows the noise
+that OpenDP draws for the input 0.0. With `package="name"`, the answer names lines of this installed package. It does not follow
 noise that a mechanism draws from torch itself, nor noise that a library makes in compiled code, such as that of PyDP.
 The answer is *undecided* then.
 
@@ -65,7 +66,8 @@ one, is still taken for a given seed.
 **Which cases.** The cases below are our own. Cebere et al. (arXiv 2602.17454) report 13 violations in 12 libraries. The
 repository of their tool, dp-recorder (commit 85d189e), expects 24 failed and 49 passed tests on three libraries: 11 and
 7 on dpmm, 8 and 32 on mbi, 5 and 10 on synthcity. These tests are in an archive that we could not read, and the text of
-the paper was available to us in excerpts only. So the 24 detections are *not* reproduced here. The cases have the kinds
+the paper was available to us in excerpts only. So the 24 detections are *not* reproduced. The last section runs the three
+libraries on cases like them. Our cases have the kinds
 of faults that the repository describes: private sizes treated as public, domains from the data, wrong sensitivity,
 noise of scale 0, NaN, and a budget that is spent twice. We added others. We wrote the
 cases together with the comparison, so the counts do not estimate how many faults it finds in the code of others.

@@ -24,7 +24,7 @@ COUNTS = (
     " DataSynthesizer (issue 34), not found in synthcity's tracker"
 )
 ZERO = "K equals the number of columns, so that the scale of the noise is 0 (the paper names this fault)"
-SEED = "the plugin sets the seed of numpy to 0 by default, so that its noise can be computed"
+SEED = "`fit` of each plugin sets the seed of numpy to 0 by default, so that the noise can be computed"
 CELLS = "the domain is the set of observed values, and counts of 0 get no noise"
 
 
