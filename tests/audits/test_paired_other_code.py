@@ -1,5 +1,6 @@
 """The page about other people's code: its exact recomputations, its neighbours, and a missing library."""
 
+import importlib
 import math
 
 import numpy as np
@@ -7,7 +8,6 @@ import pytest
 
 from benchmarks.paired_runs.libraries import __main__ as section
 from benchmarks.paired_runs.libraries import exact
-from benchmarks.paired_runs.libraries.neighbours import bounded, table, unbounded
 
 
 def test_the_events_recompute_with_laws_drawn_from_the_formulas():
@@ -23,13 +23,13 @@ def test_the_events_recompute_with_laws_drawn_from_the_formulas():
 
 
 def test_each_neighbour_differs_in_one_record():
-    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pandas")
+    neighbours = importlib.import_module("benchmarks.paired_runs.libraries.neighbours")
     domain = {"a": 3, "b": 2}
-    data = table(domain, 9)
-    assert isinstance(data, pandas.DataFrame)
-    added = dict(unbounded(data, domain))
+    data = neighbours.table(domain, 9)
+    added = dict(neighbours.unbounded(data, domain))
     assert [len(one) - len(data) for one in added.values()] == [1] * 7 + [-1] * 2
-    for one in dict(bounded(data, domain)).values():
+    for one in dict(neighbours.bounded(data, domain)).values():
         assert (one.to_numpy() != data.to_numpy()).any(axis=1).sum() <= 1
 
 
