@@ -23,7 +23,9 @@ AFTER = """**How to read it.** *Undecided* counts as missed. Three rules of `com
 random choice, a use of the data can be sound, as in randomised response. With a delta, the shape of a draw may
 depend on the data, as in histograms with a threshold. An exception counts for sure only if it comes before the
 first draw. The answer still names the line. In synthcity's PrivBayes, dpproof names the scale of the noise and the
-choice of cells, where dp-recorder's message names a later line (`is_weak_mi`).
+choice of cells, where dp-recorder's message names a later line (`is_weak_mi`). Some of its messages on JAM say that
+a measurement changes by 1.4142, more than a sensitivity of 1. The code of JAM scales this noise by the square root
+of 2, so that dpproof does not report it.
 
 **Kinds of faults.** The repository of dp-recorder, its trackers and the excerpts of the paper name nine kinds: a
 domain from the data, a wrong sensitivity of a selection, control flow on exact scores, noise of scale 0, NaN and
