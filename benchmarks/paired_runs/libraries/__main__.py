@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:
     """Generate the lines of the section."""
-    yield f"{HEADING}\n\n{BEFORE}"
+    yield f"{HEADING}\n\n{BEFORE}\n"
     yield "| library | version | mechanism | change | dpproof | dp-recorder (published) |"
     yield "|---|---|---|---|---|---|"
     notes: dict[str, int] = {}
@@ -74,9 +74,9 @@ def kept(text: str) -> tuple[str, str]:
 
 def main(names: list[str]) -> None:
     """Replace the section of the page by the rows of the named files."""
-    rows = [
-        json.loads(line) for name in names for line in Path(name).read_text(encoding="utf-8").splitlines()
-    ]
+    texts = [Path(name).read_text(encoding="utf-8") for name in names]
+    # libraries print, too
+    rows = [json.loads(line) for text in texts for line in text.splitlines() if line.startswith('{"')]
     before, _ = kept(PAGE.read_text(encoding="utf-8"))
     PAGE.write_text(f"{before}\n" + "\n".join(lines(rows)).rstrip() + "\n", encoding="utf-8")
 
