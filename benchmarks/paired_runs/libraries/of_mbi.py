@@ -73,12 +73,17 @@ def _end(model: Any, rows: int | None = None) -> Any:
     raise _EndError
 
 
+def _columns(rows: Any, domain: Any) -> dict[str, Any]:
+    """Return the columns of a table by name, which old and new versions of mbi take."""
+    return dict(zip(domain.attrs, np.asarray(rows).T, strict=True))
+
+
 def _jam(domain: Any, public: Any, cliques: Any, **settings: Any) -> Callable[[Any], Any]:
     module, mbi = import_module("jam"), import_module("mbi")
 
     def run(data: Any) -> Any:
         mechanism = module.JAM(EPSILON, DELTA, optim_iters=STEPS, **settings)
-        private, known = (mbi.Dataset(np.asarray(one), domain) for one in (data, public))
+        private, known = (mbi.Dataset(_columns(one, domain), domain) for one in (data, public))
         return _noted(module, lambda: mechanism.run(private, known, cliques))
 
     return run
@@ -132,7 +137,7 @@ def _of_aim(made: tuple[str, str, str], data: Any, domain: Any, pairs: Any) -> I
         mechanism = module.AIM(EPSILON, DELTA, rounds=3, max_iters=STEPS)
         mechanism.prng = np.random
         weighted = [(pair, 1.0) for pair in pairs]
-        return _noted(module, lambda: mechanism.run(mbi.Dataset(rows, domain), weighted))
+        return _noted(module, lambda: mechanism.run(mbi.Dataset(_columns(rows, domain), domain), weighted))
 
     for change, other in unbounded(data, DOMAIN):
         if change == "add:copy_random":
