@@ -5,20 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
-from dpproof.accountant.asking import account
-from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import PrivacyResult
-from dpproof.accountant.composing import compose
 from dpproof.accountant.guarantees.profile import Profile
+from dpproof.accountant.pairs.atoms import Atoms
+from dpproof.accountant.pairs.base import DominatingPair
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.pairs.randomised_response import RandomisedResponse
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.audits.paired.trace import Draw, Family, Trace, same
 
 ROUNDING = 1e-9
 """Relative differences of protected numbers below this come from rounding."""
+SMALLEST = 1e-4
+"""The smallest standard deviation for which the accountant has an answer, in units of the change."""
 
 
 @dataclass
@@ -29,7 +33,8 @@ class Charge:
         at: the position of the draw in the trace.
         place: file name and line number.
         text: the measured change, in words.
-        results: the guarantees to compose.
+        pairs: the laws of the draw in the first and in the second run, as dominating pairs to compose.
+        spread: the change in standard deviations of Gaussian noise; such draws compose to one.
         weight: the size of the loss, for the choice of the line to report.
         exact: whether this pair attains the loss if the whole draw is published.
         ids: the released numbers that differ.
@@ -43,7 +48,8 @@ class Charge:
     at: int
     place: str
     text: str = ""
-    results: Sequence[PrivacyResult] = ()
+    pairs: Sequence[DominatingPair] = ()
+    spread: float = 0.0
     weight: float = 0.0
     exact: bool = True
     ids: Sequence[int] = ()
@@ -62,15 +68,13 @@ def charges(first: Trace, second: Trace) -> list[Charge]:
 
 
 def composed(paid: Sequence[Charge]) -> Profile | None:
-    """Return the composed loss of this pair; None if a draw has no known loss."""
+    """Return the composed loss of this pair, in both directions; None if a draw has no known loss."""
     if any(one.problem or one.unknown for one in paid):
         return None
-    results = [result for one in paid for result in one.results]
-    return compose(*(results or [_asked("laplace", scale=1.0, sensitivity=0.0)])).guarantee
-
-
-def _asked(name: str, **given: Any) -> PrivacyResult:
-    return account(name, adjacency=Adjacency.BY_SENSITIVITY.value, **given)
+    spread = [one.spread for one in paid if one.spread]
+    pairs = [pair for one in paid for pair in one.pairs]
+    pairs += [SubsampledGaussian(1.0, max(1 / math.hypot(*spread), SMALLEST))] if spread else []
+    return PrivacyLoss([[(pair, 1) for pair in pairs], [(pair.reversed(), 1) for pair in pairs]])
 
 
 def _noise(at: int, one: Draw, other: Draw) -> Charge:
@@ -113,28 +117,25 @@ def _priced(found: Charge, one: Draw, other: Draw, moved: Mapping[int, float]) -
     more = f" and {len(moved) - 1} more numbers" if len(moved) > 1 else ""
     found.text = f"a change of {abs(new - value):.6g} under {one.family.value} of scale {scale:.6g}{more}"
     found.ids = tuple(moved)
-    found.results = tuple(PRICES[one.family](tuple(moved.values())))
+    if one.family is Family.GAUSSIAN:
+        found.spread = math.hypot(*moved.values())
+    else:
+        found.pairs = tuple(PRICES[one.family](tuple(moved.values())))
     found.weight = sum(moved.values())
     found.exact = one.family is not Family.GUMBEL
     return found
 
 
-def _laplace(moved: Sequence[float]) -> Iterator[PrivacyResult]:
-    for change in moved:
-        yield _asked("laplace", scale=1.0, sensitivity=change)
+def _laplace(moved: Sequence[float]) -> Iterator[DominatingPair]:
+    return (Laplace(1 / change) for change in moved)
 
 
-def _gaussian(moved: Sequence[float]) -> Iterator[PrivacyResult]:
-    yield _asked("gaussian", sigma=1.0, sensitivity=math.hypot(*moved))
+def _unbounded(moved: Sequence[float]) -> Iterator[DominatingPair]:
+    yield Laplace(1e-6)
 
 
-def _unbounded(moved: Sequence[float]) -> Iterator[PrivacyResult]:
-    yield _asked("laplace", scale=1.0, sensitivity=1e6)
-
-
-PRICES: Mapping[Family, Callable[[Sequence[float]], Iterator[PrivacyResult]]] = {
+PRICES: Mapping[Family, Callable[[Sequence[float]], Iterator[DominatingPair]]] = {
     Family.LAPLACE: _laplace,
-    Family.GAUSSIAN: _gaussian,
     Family.GUMBEL: _unbounded,
 }
 
@@ -158,45 +159,37 @@ def _selection(found: Charge, one: Draw, other: Draw) -> Charge:
             f"The scale of the {one.family.value} depends on the data: {scale:.6g} and {scaled:.6g}."
         )
         return found
-    change = (other.scores - one.scores) / scale
-    loss = 2 * float(np.max(np.abs(change)))
     if one.family is Family.GUMBEL:
-        logs = [scores / scale - _log_sum(scores / scale) for scores in (one.scores, other.scores)]
-        loss = float(np.max(np.abs(logs[1] - logs[0])))
-    exact = one.family is Family.GUMBEL
-    return _pure(found, loss, "a choice of the largest number", exact)
+        return _chosen(found, *(softmax(scores / scale) for scores in (one.scores, other.scores)))
+    change = (other.scores - one.scores) / scale
+    return _pure(found, 2 * float(np.max(np.abs(change))), "a choice of the largest number")
 
 
-def _log_sum(scores: Any) -> float:
-    top = float(np.max(scores))
-    return top + math.log(float(np.sum(np.exp(scores - top))))
-
-
-def _pure(found: Charge, loss: float, what: str, exact: bool) -> Charge:
-    """Charge a mechanism with a bounded loss."""
+def _pure(
+    found: Charge, loss: float, what: str, laws: Sequence[tuple[Any, Any]] = (), exact: bool = False
+) -> Charge:
+    """Charge a mechanism with a bounded loss: by its laws in the two runs, if they are given."""
     if loss <= ROUNDING:
         return found
-    found.text, found.weight, found.exact, found.visible = (
-        f"{what} with a loss of {loss:.6g}",
-        loss,
-        exact,
-        exact,
-    )
+    found.text = f"{what} with a loss of {loss:.6g}"
+    found.weight, found.exact, found.visible = loss, exact, exact
     if loss == math.inf or loss != loss:
         found.problem, found.kind = f"An outcome of {what} is possible in one run only.", "sensitivity"
         return found
-    # Randomised response between two answers dominates every mechanism with this loss.
-    lied = Fraction(2) / (1 + Fraction(math.exp(loss) * (1 + 1e-12)))
-    found.results = (_asked("randomised-response", randomness=lied),)
+    # Without laws: randomised response between two answers dominates every mechanism with this loss.
+    found.pairs = [Atoms(p / np.sum(p), q / np.sum(q)) for p, q in laws] or [RandomisedResponse(loss)]
     return found
 
 
 def _chances(at: int, one: Draw, other: Draw) -> Charge:
     """Return the loss of a choice with given probabilities."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.abs(np.log(one.scores) - np.log(other.scores))
-    both = (one.scores == 0) & (other.scores == 0)
-    return _pure(Charge(at, other.place), float(np.max(np.where(both, 0, ratio))), "a choice", True)
+    return _chosen(Charge(at, other.place), one.scores, other.scores)
+
+
+def _chosen(found: Charge, chances: Any, new: Any) -> Charge:
+    """Charge a choice with the probabilities of the two runs."""
+    loss = max(map(_log_ratio, chances.tolist(), new.tolist()))
+    return _pure(found, loss, "a choice", [(chances, new)], exact=True)
 
 
 def _coins(at: int, one: Draw, other: Draw) -> Charge:
@@ -205,11 +198,13 @@ def _coins(at: int, one: Draw, other: Draw) -> Charge:
     if set(one.values) != set(other.values):
         found.problem, found.kind = "One run tosses a coin that the other run does not.", "control flow"
         return found
+    laws = []
     for place, (chance, _) in one.values.items():
         sides = [(min(max(p, 0.0), 1.0)) for p in (chance, other.values[place][0])]
         parts = [(sides[0], sides[1]), (1 - sides[0], 1 - sides[1])]
         total += max(_log_ratio(*part) for part in parts)
-    return _pure(found, total, "a random answer", len(one.values) == 1)
+        laws.append((np.array([parts[0][0], parts[1][0]]), np.array([parts[0][1], parts[1][1]])))
+    return _pure(found, total, "a random answer", laws, len(one.values) == 1)
 
 
 def _log_ratio(p: float, q: float) -> float:
@@ -242,7 +237,7 @@ def _declared(at: int, one: Draw, other: Draw) -> Charge:
     loss = one.priced(change) if one.priced is not None else None
     if loss is None:
         found.unknown = f"{one.name} states it as {one.stated}"
-    return found if loss is None else _pure(found, loss, one.name, False)
+    return found if loss is None else _pure(found, loss, one.name)
 
 
 def _free(at: int, one: Draw, other: Draw) -> Charge:

@@ -9,6 +9,7 @@ import copy
 import inspect
 import math
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,7 +25,17 @@ from dpproof.audits.paired.finding import Compared, Seen
 from dpproof.audits.paired.libraries import library_replacements
 from dpproof.audits.paired.noisy import resolved
 from dpproof.audits.paired.sources import generator_of, holders, replaced, replacements
-from dpproof.audits.paired.trace import COINS, DivergedError, Family, Trace, first_difference, same
+from dpproof.audits.paired.trace import (
+    COINS,
+    PACKAGE,
+    RUNNER,
+    DivergedError,
+    Family,
+    Trace,
+    first_difference,
+    named,
+    same,
+)
 
 Known = Mapping[int, Sequence[tuple[Any, str]]]
 """For each primitive, the modules and the names under which modules of users hold it."""
@@ -48,7 +59,13 @@ class _Run:
 
 
 def compare_runs(
-    mechanism: Callable[..., Any], first: object, second: object, *, epsilon: float, delta: float = 0.0
+    mechanism: Callable[..., Any],
+    first: object,
+    second: object,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    package: str = "",
 ) -> Compared:
     """Return what differs between two runs of a mechanism on neighbouring data sets with the same noise.
 
@@ -64,6 +81,8 @@ def compare_runs(
         first, second: two neighbouring data sets. dpproof copies them for each run. It does not check the relation:
             `privacy.compare` in pytest does.
         epsilon, delta: the claim.
+        package: the folder of an installed package. The answer then names lines of this package. By default, it names
+            lines outside installed packages.
 
     Raises:
         ValueError: the claim is not a privacy claim.
@@ -78,15 +97,26 @@ def compare_runs(
     if any(isinstance(one, str) for one in told) or not 0 <= epsilon < math.inf or not 0 <= delta < 1:
         rule = "must have a finite epsilon of at least 0 and a delta in [0, 1)"
         raise ValueError(f"claim (epsilon {epsilon!r}, delta {delta!r}) {rule}")
+    token = PACKAGE.set(package)
+    try:
+        return _compared(mechanism, first, second, epsilon, delta)
+    finally:
+        PACKAGE.reset(token)
+
+
+def _compared(
+    mechanism: Callable[..., Any], first: object, second: object, epsilon: float, delta: float
+) -> Compared:
     _import_all(mechanism, first)
     known = holders(_primitives(Trace()))
     recorded = _run(mechanism, first, None, known)
     again = _run(mechanism, first, recorded.trace, known)
     other = _run(mechanism, second, recorded.trace, known)
     paid = charges(recorded.trace, other.trace)
-    if other.diverged is None and not recorded.raised and not other.raised:
-        _mark_visible(partial(_run, mechanism, first, known=known), recorded, paid)
     loss = composed(paid)
+    exceeds = loss is not None and loss.epsilon(delta).lower > epsilon * CLOSE
+    if exceeds and other.diverged is None and not recorded.raised and not other.raised:
+        _mark_visible(partial(_run, mechanism, first, known=known), recorded, paid)
     doubts = [*_doubts(recorded, again), *_drawn_seeds(recorded.trace)]
     seen = [*_structure(recorded, other, delta), *_sensitivities(paid, delta)]
     seen += _excess(paid, loss, epsilon, delta, _numbers(recorded.output))
@@ -94,9 +124,19 @@ def compare_runs(
     if recorded.raised:  # then the second run is the doubtful one only if it raises, too
         doubts = [one for one in doubts if one.kind != "exception" or other.raised]
     if doubts or any(draw.family in COINS for draw in recorded.trace.draws):
-        seen = [one if one.kind in MEASURED and not doubts else one.doubtful() for one in seen]
+        sound = () if doubts else MEASURED
+        seen = [
+            one if one.kind in sound or _early(one, recorded, again, other) else one.doubtful()
+            for one in seen
+        ]
     seen = sorted([*seen, *doubts, *_unpriced(paid)], key=lambda one: (not one.sure, one.kind != "seed"))
     return Compared(tuple(seen), loss, epsilon, delta, _counted(recorded.trace))
+
+
+def _early(one: Seen, recorded: _Run, again: _Run, other: _Run) -> bool:
+    """Return whether an exception comes before the first draw, so that no random number can explain it."""
+    raising = recorded if recorded.raised else other
+    return one.kind == "exception" and not raising.trace.draws and again.raised == recorded.raised
 
 
 def _unpriced(paid: Sequence[Charge]) -> Iterator[Seen]:
@@ -175,10 +215,17 @@ def _run(
             found.diverged = error
         except Exception as error:  # an exception is an output, too
             found.raised = f"{type(error).__name__}: {error}"
+            found.place = _raised_at(error)
         finally:
             sys.setprofile(earlier)
-    found.place = watch.place
+    found.place = found.place or watch.place
     return found
+
+
+def _raised_at(error: Exception) -> str:
+    """Return where an exception was raised, and the line of the mechanism that led there."""
+    steps = [(step.filename, step.lineno or 0) for step in traceback.extract_tb(error.__traceback__)]
+    return named(reversed([step for step in steps if step[0] != RUNNER]))
 
 
 class _Last:
@@ -243,7 +290,7 @@ def _structure(recorded: _Run, other: _Run, delta: float) -> Iterator[Seen]:
     elif bool(recorded.raised) != bool(other.raised):
         which = "first" if recorded.raised else "second"
         text = f"The run on the {which} data set raises {recorded.raised or other.raised}, the other one does not."
-        yield Seen("exception", text, other.place or recorded.place)
+        yield Seen("exception", text, (recorded if recorded.raised else other).place)
     elif len(other.trace.draws) < len(recorded.trace.draws):
         left = recorded.trace.draws[len(other.trace.draws)]
         text = f"The second run ends where the first run draws {left.family.value} ({left.name})."

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.audits.paired.noisy import resolved
+from dpproof.audits.paired.noisy import drawn, resolved
 from dpproof.audits.paired.trace import Draw, Family, Trace, here
 
 NORMS = {"Absolute": 1, "L1": 1, "L2": 2, "LInf": np.inf}
@@ -62,6 +62,14 @@ def _opendp(trace: Trace, module: Any) -> Iterator[tuple[Any, str, Any]]:
         made = Draw(
             Family.DECLARED, "OpenDP measurement", (str(self.input_metric), str(self.output_measure)), here()
         )
+        scale = _scale(self, arg)
+        if scale is not None:  # bare noise, which the caller adds to a number
+            family, name = (
+                (Family.LAPLACE, "laplace")
+                if "MaxD" in made.fixed[1]
+                else (Family.GAUSSIAN, "standard_normal")
+            )
+            return drawn(trace, family, "OpenDP noise", getattr(trace.source, name)(size=()), scale, None)
         metric, measure = made.fixed
         made.stated = f"{measure} for {metric}"
         made.order, made.one_way = NORMS.get(metric.split("Distance")[0], 2), "monotonic" in metric
@@ -70,6 +78,24 @@ def _opendp(trace: Trace, module: Any) -> Iterator[tuple[Any, str, Any]]:
 
     yield module.Measurement, "__call__", call
     yield module.Measurement, "invoke", call
+
+
+def _scale(measurement: Any, arg: Any) -> float | None:
+    """Return the scale of Laplace or Gaussian noise that is drawn with the input 0.0; None for any other call.
+
+    OpenDP states a loss of 1/scale for Laplace noise, and of 1/(2 scale**2) for Gaussian noise. Both are recognised by
+    the stated losses at the distances 1 and 2.
+    """
+    if type(arg) is not float or arg or not str(measurement.input_metric).startswith("AbsoluteDistance(f"):
+        return None
+    power = {"MaxDivergence": 1, "ZeroConcentratedDivergence": 2}.get(
+        str(measurement.output_measure).split("(")[0]
+    )
+    with suppress(Exception):
+        one, two = (float(measurement.map(distance)) for distance in (1.0, 2.0))
+        if power is not None and math.isclose(two, 2**power * one, rel_tol=1e-6):
+            return 1 / one if power == 1 else math.sqrt(0.5 / one)
+    return None
 
 
 def _mapped(measurement: Any, change: float) -> float | None:

@@ -105,7 +105,7 @@ class Noisy(NDArrayOperatorsMixin):
             return NotImplemented
         left, right = inputs
         if isinstance(left, Noisy) and isinstance(right, Noisy):
-            if function not in MIRRORED:
+            if function not in MIRRORED and left is not right:
                 for one in (left, right):
                     one._draw.escaped = one._draw.escaped or here()
             return NotImplemented

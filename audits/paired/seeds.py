@@ -31,8 +31,11 @@ class _Watched(_Alike):
         watch = vars(cls).get("watch")
         if watch is None:  # a class of the user, derived from the stand-in
             return type.__call__(cls, *args, **options)
+        seed, legacy = _seed(args, options), vars(cls).get("legacy")
+        if seed is None and legacy is not None:
+            return legacy.__func__()
         made = cls.__mro__[1](*args, **options)
-        watch.__func__(made, _seed(args, options))
+        watch.__func__(made, seed)
         return made
 
 
@@ -41,10 +44,13 @@ def _seed(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     return next((one for one in given if one is not None), None)
 
 
-def seedings(trace: Trace, follow: Callable[[], Any]) -> Iterator[tuple[Any, str, Any]]:
+def seedings(
+    trace: Trace, follow: Callable[[], Any], legacy: Callable[[], Any]
+) -> Iterator[tuple[Any, str, Any]]:
     """Generate the object, the name and the replacement of each place that takes a seed.
 
-    ``follow`` makes the generator under record or replay, for `numpy.random.default_rng` without a seed.
+    ``follow`` makes the generator under record or replay, for `numpy.random.default_rng` without a seed. ``legacy``
+    makes one for `numpy.random.RandomState` without a seed.
     """
 
     def watch(made: Any, seed: Any) -> None:
@@ -62,7 +68,10 @@ def seedings(trace: Trace, follow: Callable[[], Any]) -> Iterator[tuple[Any, str
 
     yield np.random, "default_rng", default_rng
     for name in CLASSES:
-        yield np.random, name, _Watched(name, (getattr(np.random, name),), {"watch": staticmethod(watch)})
+        members: dict[str, Any] = {"watch": staticmethod(watch)}
+        if name == "RandomState":
+            members["legacy"] = staticmethod(legacy)
+        yield np.random, name, _Watched(name, (getattr(np.random, name),), members)
     yield np.random, "seed", _seeding(np.random, np.random.seed, watch)
     yield random, "seed", _seeding(random, random.seed, watch)
     yield random.Random, "seed", _own_seed(random.Random.seed, watch)

@@ -28,7 +28,7 @@ RANDOM_OTHER = (
 )  # fmt: skip
 UNTOUCHED = ("numpy", "random", "secrets", "dpproof", "scipy", "tempfile")
 """Packages whose own imports of primitives stay as they are."""
-ORIGINAL, BITS = np.random.Generator, np.random.PCG64
+ORIGINAL, BITS, LEGACY = np.random.Generator, np.random.PCG64, np.random.RandomState
 
 
 class Source:
@@ -126,6 +126,17 @@ def generator_of(trace: Trace) -> np.random.Generator:
     return made
 
 
+def legacy_of(trace: Trace) -> np.random.RandomState:
+    """Return a legacy generator of numpy whose primitives are under record or replay."""
+    source = Source(trace)
+    plain = (*NAMED, "randn", "rand")
+    methods: dict[str, Any] = {name: _method(getattr(source, name)) for name in plain}
+    methods |= {name: _method(source.random) for name in ("random_sample",)}
+    methods |= {name: _named(source, name) for name in NUMPY_OTHER if hasattr(LEGACY, name)}
+    made: np.random.RandomState = type("RandomState", (LEGACY,), methods)(20_260_218)
+    return made
+
+
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, *args, **options: function(*args, **options)
 
@@ -137,7 +148,7 @@ def _named(source: Source, name: str) -> Callable[..., Any]:
 def replacements(trace: Trace) -> Iterator[tuple[Any, str, Any]]:
     """Generate the object, the name and the replacement of each primitive of the standard places."""
     source = Source(trace)
-    yield from seedings(trace, lambda: generator_of(trace))
+    yield from seedings(trace, lambda: generator_of(trace), lambda: legacy_of(trace))
     for place, name, new in (*_numpy(source), *_standard(source)):
         kept = place is secrets or name == "SystemRandom"
         yield place, name, new if kept else unless_seeded(trace, place, name, new)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -17,6 +18,8 @@ BELOW = (str(Path(__file__).parents[1]), str(Path(np.__file__).parent), "random.
 
 RUNNER = str(Path(__file__).with_name("comparing.py"))
 """The file that calls the mechanism; the frames above it belong to the caller of the comparison."""
+PACKAGE: ContextVar[str] = ContextVar("package", default="")
+"""The installed package that is compared: its lines count as those of the user."""
 SEEDS = (20_260_217, 20_260_218)
 _LARGE = 1 << 16
 """A smaller seed may equal a drawn number by chance."""
@@ -213,11 +216,24 @@ def _differing(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[tuple[Any,
 def here() -> str:
     """Return the file and the line that call a primitive, and the line of the mechanism that led there."""
     frame: FrameType | None = sys._getframe(1)
-    places: list[str] = []
+    places: list[tuple[str, int]] = []
     while frame is not None and frame.f_code.co_filename != RUNNER:
-        name = frame.f_code.co_filename
-        if not name.startswith(BELOW[:2]) and Path(name).name not in BELOW[2:]:
-            places.append(f"{name}:{frame.f_lineno}")
+        places.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
-    own = [place for place in places if "site-packages" not in place] or places or ["?"]
+    return named(places)
+
+
+def named(places: Iterable[tuple[str, int]]) -> str:
+    """Return the innermost and the outermost of these places, the innermost first, that are code of the user.
+
+    Code of the user is all code outside installed packages, or that of the package that is compared.
+    """
+    kept = [
+        f"{name}:{line}"
+        for name, line in places
+        if not name.startswith(BELOW[:2]) and Path(name).name not in BELOW[2:]
+    ]
+    own = [place for place in kept if "site-packages" not in place] or kept or ["?"]
+    if PACKAGE.get():
+        own = [place for place in kept if f"/{PACKAGE.get()}/" in place.split("site-packages")[-1]] or own
     return own[0] if own[0] == own[-1] else f"{own[0]}, called from {own[-1]}"

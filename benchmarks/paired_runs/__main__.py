@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from benchmarks.paired_runs import recorder
 from benchmarks.paired_runs.case import Case
 from benchmarks.paired_runs.cases import CASES
+from benchmarks.paired_runs.libraries.__main__ import PAGE, kept
 from benchmarks.paired_runs.words import AFTER, BEFORE, NOT_INSTALLED
 from dpproof import Compared
 from dpproof.audits.paired.finding import Answer
@@ -35,6 +36,8 @@ def page(others: dict[str, str]) -> Iterator[str]:
     yield from _table(sound, found, others)
     yield f"\nAll {len(CASES)} comparisons of dpproof took {seconds:.1f} processor seconds.\n"
     yield AFTER
+    if section := kept(PAGE.read_text(encoding="utf-8"))[1]:
+        yield f"\n{section.rstrip()}"
 
 
 def _counts(cases: list[Case], found: dict[str, Compared], others: dict[str, str]) -> str:

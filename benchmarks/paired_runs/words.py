@@ -48,10 +48,11 @@ changes, a *difference* says nothing about the claim. In pytest, `privacy.compar
 the data after a random answer, as randomised response does. Use `dpproof.audit` then.
 
 **Which primitives.** dpproof follows Laplace, Gaussian, Gumbel and uniform numbers of numpy, `random` and `secrets`,
-and choices with given probabilities. It repeats the other draws of these modules without following their law. It takes
-the mechanisms of OpenDP, diffprivlib and Opacus on trust and compares their inputs and parameters. It does not follow
-noise that a mechanism draws from torch itself, nor noise that a library makes in compiled code, such as that of PyDP.
-The answer is *undecided* then.
+and choices with given probabilities. It repeats the other draws of these modules without following their law. It
+takes the mechanisms of OpenDP, diffprivlib and Opacus on trust and compares their inputs and parameters. It follows
+the noise that OpenDP draws for the input 0.0. With `package="name"`, the answer names lines of this installed
+package. It does not follow noise that a mechanism draws from torch itself, nor noise that a library makes in compiled
+code, such as that of PyDP. The answer is *undecided* then.
 
 **Seeds.** Numbers of a generator that the mechanism itself gives a seed do not count as noise, whether the seed is
 written in the code or computed from the data: somebody who knows the code can compute them. The answer names the line
@@ -62,13 +63,14 @@ run itself draws, as a forest draws one for each tree, is no difference, but dpp
 a generator. So the answer is *undecided* then. A seed that is computed from a drawn number, such as the number plus
 one, is still taken for a given seed.
 
-**Which cases.** The cases below are our own. Cebere et al. (arXiv 2602.17454) report 13 violations in 12 libraries. The
-repository of their tool, dp-recorder (commit 85d189e), expects 24 failed and 49 passed tests on three libraries: 11 and
-7 on dpmm, 8 and 32 on mbi, 5 and 10 on synthcity. These tests are in an archive that we could not read, and the text of
-the paper was available to us in excerpts only. So the 24 detections are *not* reproduced here. The cases have the kinds
-of faults that the repository describes: private sizes treated as public, domains from the data, wrong sensitivity,
-noise of scale 0, NaN, and a budget that is spent twice. We added others. We wrote the
-cases together with the comparison, so the counts do not estimate how many faults it finds in the code of others.
+**Which cases.** The cases below are our own. Cebere et al. (arXiv 2602.17454) report 13 violations in 12 libraries.
+The repository of their tool, dp-recorder (commit 85d189e), expects 24 failed and 49 passed tests on three libraries:
+11 and 7 on dpmm, 8 and 32 on mbi, 5 and 10 on synthcity. These tests are in an archive that we could not read, and
+the text of the paper was available to us in excerpts only. So the 24 detections are *not* reproduced. The last
+section runs the three libraries on cases like them. Our cases have the kinds of faults that the repository describes:
+private sizes treated as public, domains from the data, wrong sensitivity, noise of scale 0, NaN, and a budget that is
+spent twice. We added others. We wrote the cases together with the comparison, so the counts do not estimate how many
+faults it finds in the code of others.
 
 **dp-recorder** is run from its source at the same commit. Its annotations are on the two primitives
 `laplace` and `gaussian`, and on values that its documentation says to annotate. We wrote the annotations,

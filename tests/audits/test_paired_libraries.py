@@ -27,6 +27,28 @@ def test_opendp_states_the_loss_of_the_measured_change():
     assert [one.kind for one in beside.seen] == ["output without noise"]
 
 
+def test_noise_that_opendp_draws_for_the_input_0_is_followed():
+    """Libraries draw bare noise from OpenDP, and add it to their numbers themselves."""
+    dp = pytest.importorskip("opendp.prelude")
+    dp.enable_features("contrib")
+    space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    laplace, gauss = dp.m.make_laplace(*space, scale=2.0), dp.m.make_gaussian(*space, scale=2.0)
+    for noise, epsilon, delta, answer in (
+        (laplace, 0.5, 0.0, Answer.NO_DIFFERENCE),
+        (laplace, 0.4, 0.0, Answer.DIFFERENCE),
+        (gauss, 1.36, 1e-3, Answer.NO_DIFFERENCE),
+        (gauss, 1.35, 1e-3, Answer.DIFFERENCE),
+    ):
+        found = compare_runs(
+            lambda data, one=noise: len(data) + one(0.0), MORE, LESS, epsilon=epsilon, delta=delta
+        )
+        assert found.answer is answer, found
+    listed = compare_runs(
+        lambda data: np.ones(2) * len(data) + np.array([laplace(0.0)] * 2), MORE, LESS, epsilon=9
+    )
+    assert listed.answer is Answer.UNDECIDED  # a list of bare noise is not followed, and no difference
+
+
 def test_a_loss_of_opendp_that_is_not_known_has_a_reason_and_a_remedy():
     dp = pytest.importorskip("opendp.prelude")
     dp.enable_features("contrib")

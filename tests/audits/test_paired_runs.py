@@ -44,16 +44,58 @@ def test_the_loss_is_that_of_the_accountant():
     [
         lambda rng: np.random.laplace(0, 1),
         lambda rng: np.random.default_rng().laplace(scale=1.0),
+        lambda rng: np.random.RandomState().laplace(scale=1.0),
         lambda rng: random.gauss(0, 1),
         lambda rng: secrets.SystemRandom().normalvariate(0, 1),
         lambda rng: 2 * np.random.randn() - 3,
         lambda rng: -rng.standard_normal(2)[0] / 2,
     ],
-    ids=["function", "own generator", "random", "secrets", "multiple", "element"],
+    ids=["function", "own generator", "legacy", "random", "secrets", "multiple", "element"],
 )
 def test_each_primitive_is_under_replay(noise):
     found = compare_runs(lambda data, rng: len(data) + noise(rng), MORE, LESS, epsilon=0.01, delta=1e-9)
     assert [one.kind for one in found.seen] == ["sensitivity"]
+
+
+def test_the_loss_of_a_choice_is_that_of_its_two_laws():
+    """A choice composes with noise, and delta covers its rare outcomes."""
+
+    def both(data, rng):
+        return rng.choice(2, p=[0.1 * len(data), 1 - 0.1 * len(data)]), len(data) + rng.laplace()
+
+    found = compare_runs(both, MORE, LESS, epsilon=1.5)
+    assert float(found.loss.epsilon(0).upper) == pytest.approx(1 + math.log(0.3 / 0.2), rel=1e-6)
+    rare = compare_runs(
+        lambda data, rng: int(rng.choice(2, p=[1 - 1e-9 ** len(data), 1e-9 ** len(data)])),
+        [1], [1, 2], epsilon=1, delta=1e-6,
+    )  # fmt: skip
+    assert rare.answer is Answer.NO_DIFFERENCE
+
+
+def test_a_norm_of_noisy_numbers_is_a_use_that_is_followed():
+    def norm(data, rng):
+        noisy = len(data) + rng.laplace(0, 1, 2)
+        return noisy @ noisy
+
+    assert compare_runs(norm, MORE, LESS, epsilon=2).answer is Answer.NO_DIFFERENCE
+
+
+def test_an_exception_before_the_first_draw_is_a_difference_in_spite_of_random_answers():
+    def checked(data, rng):
+        if len(data) < 3:
+            raise ValueError(data)
+        return rng.choice(2, p=[0.5, 0.5])
+
+    assert compare_runs(checked, MORE, LESS, epsilon=1).answer is Answer.DIFFERENCE
+    later = compare_runs(
+        lambda data, rng: checked(data, rng) + 1 // (len(data) - 3), [1] * 4, MORE, epsilon=1
+    )
+    assert later.answer is Answer.UNDECIDED
+
+
+def test_a_change_beyond_the_range_of_the_accountant_has_an_answer():
+    found = compare_runs(lambda data, rng: 1e5 * len(data) + rng.normal(), MORE, LESS, epsilon=1, delta=1e-5)
+    assert found.answer is Answer.DIFFERENCE
 
 
 def _torch_noise(generator):

@@ -1,0 +1,1 @@
+"""Runs with the same noise, compared on three libraries of others: dpmm, mbi and synthcity."""
