@@ -38,11 +38,16 @@ def _doubles(outputs: Outputs) -> Floats:
     return np.asarray(outputs.numbers, np.float64)
 
 
+def _units_of_spread(sketch: Outputs) -> tuple[Floats, Floats]:
+    """Return the median of each column, and one divided by its standard deviation; 0 for a constant."""
+    known = _doubles(sketch)
+    spread = known.std(axis=0)
+    return np.median(known, axis=0), np.where(spread > 0, 1 / np.where(spread > 0, spread, 1), 0.0)
+
+
 def _norm(sketch: Outputs, rng: np.random.Generator) -> Event:
     """Return the squared distance from the medians, in units of the spreads, as a score whose tails are events."""
-    known = _doubles(sketch)
-    centre, spread = np.median(known, axis=0), known.std(axis=0)
-    weights = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1), 0.0)
+    centre, weights = sketch.once(_units_of_spread)
     return lambda outputs: np.asarray((((_doubles(outputs) - centre) * weights) ** 2).sum(axis=1))
 
 
@@ -53,7 +58,7 @@ def _continuous(sketch: Outputs) -> NDArray[np.int64]:
 
 
 def _interval(sketch: Outputs, rng: np.random.Generator) -> Event:
-    column, mass = rng.choice(_continuous(sketch)), rng.uniform(FLOOR, HALF)
+    column, mass = rng.choice(sketch.once(_continuous)), rng.uniform(FLOOR, HALF)
     known, start = np.sort(sketch.numbers[:, column]), rng.uniform(0, 1 - mass)
     low, high = (known[min(int(share * len(known)), len(known) - 1)] for share in (start, start + mass))
     return lambda outputs: np.asarray(
@@ -100,7 +105,7 @@ def _recurring(values: NDArray[Any]) -> list[Any]:
 
 
 def _atom(sketch: Outputs, rng: np.random.Generator) -> Event:
-    found = _atoms(sketch)
+    found = sketch.once(_atoms)
     column, value = found[int(rng.integers(len(found)))]
 
     def inside(outputs: Outputs) -> Values:
@@ -126,6 +131,10 @@ def _length(sketch: Outputs, rng: np.random.Generator) -> Event:
 def _units(sketch: Outputs) -> list[tuple[int, float]]:
     """Return the columns of numbers that have remainders, with their units, as the score of remainders uses them."""
     layout = sketch.layout
+    if layout.plain and not layout.native:
+        return [
+            (0, unit) for _, unit in layout.units
+        ]  # one Python number, which has several columns of a score
     each = 1 if layout.wide is None or not layout.plain else layout.wide.columns_each
     return [(column // each, unit) for column, unit in layout.units]
 
@@ -161,7 +170,7 @@ FURTHER: tuple[EventClass, ...] = (
     EventClass(
         "an interval of one coordinate",
         "a coordinate, uniform; between two quantiles of it, of uniform mass",
-        lambda sketch: _continuous(sketch).size > 0,
+        lambda sketch: sketch.once(_continuous).size > 0,
         _interval,
     ),
     EventClass(
@@ -173,7 +182,7 @@ FURTHER: tuple[EventClass, ...] = (
     EventClass(
         "one value that repeats",
         f"a value of a coordinate, or a whole output, of mass at least {FLOOR:g}, uniform among them",
-        lambda sketch: bool(_atoms(sketch)),
+        lambda sketch: bool(sketch.once(_atoms)),
         _atom,
     ),
     EventClass(

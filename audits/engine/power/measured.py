@@ -19,7 +19,7 @@ from dpproof.audits.engine.power.fresh_outputs import FARTHEST, Outputs
 from dpproof.audits.engine.power.further_classes import FURTHER
 from dpproof.audits.engine.power.planting import MULTIPLE, Planting, Scaled, scaled
 from dpproof.audits.engine.sampling.callables import POWER, generator
-from dpproof.audits.time_budget import OutOfTimeError
+from dpproof.audits.time_budget import OutOfTimeError, check_time, optional
 
 RUNS = 200
 """The largest number of audits of planted (known) violations, for each kind of event."""
@@ -183,11 +183,12 @@ def measured(
     power = found.power
     if not further or power.why:
         return power
-    if power.enough:
-        found.add_further()
-        return found.power
-    steps = (_Measurement(sketch, planting, scaled(curve, points, step), seed) for step in LARGER)
-    return replace(power, larger=_first_enough(steps))
+    with optional():
+        if power.enough:
+            found.add_further()
+            return found.power
+        steps = (_Measurement(sketch, planting, scaled(curve, points, step), seed) for step in LARGER)
+        return replace(power, larger=_first_enough(steps))
 
 
 def _first_enough(measurements: Iterable[_Measurement]) -> float:
@@ -228,12 +229,13 @@ class _Measurement:
 
     def add_further(self) -> None:
         """Measure the power for the further kinds of events, until the time is spent."""
-        kinds = [(place, kind) for place, kind in enumerate(FURTHER, AFTER) if kind.applies(self._sketch)]
-        for done, (place, kind) in enumerate(kinds):
+        for done, kind in enumerate(FURTHER):
             try:
-                self._measure(kind, place, needed=False)
+                check_time()
+                if kind.applies(self._sketch):
+                    self._measure(kind, AFTER + done, needed=False)
             except OutOfTimeError:
-                names = ", ".join(kind.name for _, kind in kinds[done:])
+                names = ", ".join(kind.name for kind in FURTHER[done:])
                 self._others.append(f"not measured, since the time budget was spent: {names}")
                 return
 
