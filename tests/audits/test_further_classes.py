@@ -18,6 +18,7 @@ from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.power.further_classes import FURTHER
 from dpproof.audits.engine.power.planting import Scaled, scaled
 from dpproof.audits.engine.scores.layout import Layout
+from dpproof.audits.engine.scores.remainders import CYCLE, whole_parts
 from dpproof.audits.engine.worst_pair import EachOf, _united
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
@@ -25,6 +26,7 @@ from dpproof.audits.time_budget import check_time, ending_at
 
 ODDS = math.exp(2)
 BUDGET = 40_000
+REMAINDER = next(kind for kind in FURTHER if kind.name == "a remainder or decimal digit")
 
 
 def _in_event(value: float, n: int, rng: np.random.Generator, mass: float = 0.3) -> np.ndarray:
@@ -75,7 +77,7 @@ OUTPUTS = {
     "two numbers": lambda rng, n: rng.normal(size=(n, 2)),
     "huge numbers": lambda rng, n: 2**60 + rng.integers(0, 10**5, n),
     "Python integers": lambda rng, n: of_objects(
-        [7 * int(k) for k in 2**70 + rng.integers(0, 10**5, n).astype(object)]
+        [7 * int(k) for k in 10**400 + rng.integers(0, 10**5, n).astype(object)]
     ),
     "numbers and infinity": lambda rng, n: of_objects(
         [math.inf if k % 9 == 0 else int(k) for k in rng.integers(0, 999, n)]
@@ -164,3 +166,19 @@ def test_several_pairs_cover_a_class_only_if_each_pair_does(bits):
     assert both.verdict is swapped.verdict is Finding.CONSISTENT
     assert set(both.power) == set(swapped.power) == {"both"}
     assert both.not_covered[0] == "first (covered for some of the pairs only)"
+
+
+def test_a_digit_is_planted_in_numbers_with_fractions_even_if_their_unit_is_one():
+    rows = np.random.default_rng(0).normal(scale=300, size=(4096, 1))
+    sketch = Outputs(rows, Layout.of([rows[:512]]))
+    assert sketch.layout.units == ((0, 1.0),)
+    draws = [REMAINDER.draw(sketch, np.random.default_rng(seed)) for seed in range(40)]
+    assert {draw.args[2:4] for draw in draws} == {(1, 10), (10, 10), (100, 10)}
+
+
+def test_whole_parts_of_python_numbers_are_those_of_doubles_and_exact_beyond():
+    numbers = [-3.7, 0.29, 5, -math.inf, math.inf, 10**15]
+    objects = whole_parts(np.array(numbers, dtype=object)[:, None], [0.01])
+    assert objects.tolist() == whole_parts(np.array(numbers)[:, None], [0.01]).tolist()
+    assert whole_parts(np.array([[10**400 + 7]], dtype=object), [1.0]).tolist() == [[(10**400 + 7) % CYCLE]]
+    assert whole_parts(np.array([[100]], dtype=np.int8), [1.0]).tolist() == [[100]]

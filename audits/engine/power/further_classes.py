@@ -23,6 +23,7 @@ from dpproof.audits.engine.power.event_classes import (
 )
 from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.scores.atoms import coarse, row_tokens
+from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.engine.scores.remainders import LIMIT, whole_parts
 
 MODULI = (3, 7, 10, 24, 60, 100, 1000)
@@ -128,25 +129,24 @@ def _length(sketch: Outputs, rng: np.random.Generator) -> Event:
     return _sizes
 
 
-def _units(sketch: Outputs) -> list[tuple[int, float]]:
-    """Return the columns of numbers that have remainders, with their units, as the score of remainders uses them."""
-    layout = sketch.layout
-    if layout.plain and not layout.native:
-        return [
-            (0, unit) for _, unit in layout.units
-        ]  # one Python number, which has several columns of a score
-    each = 1 if layout.wide is None or not layout.plain else layout.wide.columns_each
-    return [(column // each, unit) for column, unit in layout.units]
+def _number_of(layout: Layout, column: int) -> int:
+    """Return the place of a number among all numbers of an output, from its first column in a score's view."""
+    if not layout.plain:
+        return column
+    if not layout.native:
+        return 0  # one Python number, which has several columns in the view
+    return column if layout.wide is None else column // layout.wide.columns_each
 
 
 def _remainder(sketch: Outputs, rng: np.random.Generator) -> Event:
     """Draw a modulus, or a decimal place of a fraction; the event is a random half of the remainders, or a range."""
-    found = _units(sketch)
-    column, unit = found[int(rng.integers(len(found)))]
-    known = _doubles(sketch)[:, column]
-    wide = float(np.ptp(known[np.isfinite(known)])) / unit
-    moduli = [one for one in MODULI if 2 * one <= wide] or [10]
-    place, modulus = (1, int(rng.choice(moduli))) if unit == 1 else (10 ** int(rng.integers(DIGITS)), 10)
+    layout = sketch.layout
+    shown, unit = layout.units[int(rng.integers(len(layout.units)))]
+    known = sketch.seen(layout.view).reshape(len(sketch.rows), -1)[:, shown].astype(np.float64)
+    known, column = known[np.isfinite(known)], _number_of(layout, shown)
+    moduli = [one for one in MODULI if 2 * one <= float(np.ptp(known)) / unit] or [10]
+    whole = bool((known == np.rint(known)).all())
+    place, modulus = (1, int(rng.choice(moduli))) if whole else (10 ** int(rng.integers(DIGITS)), 10)
     wanted = (
         rng.permutation(modulus) if rng.random() < 0.5 else np.roll(np.arange(modulus), rng.integers(modulus))
     )
@@ -187,9 +187,10 @@ FURTHER: tuple[EventClass, ...] = (
     ),
     EventClass(
         "a remainder or decimal digit",
-        f"one of the first {LIMIT} numbers; a modulus among {', '.join(map(str, MODULI))}, or one of {DIGITS} decimal"
-        " places; a random half of the remainders, or half of their range",
-        lambda sketch: bool(_units(sketch)),
+        f"one of the first {LIMIT} numbers that range over many units; if it is whole, a modulus among"
+        f" {', '.join(map(str, MODULI))}; otherwise one of {DIGITS} decimal places, from the place of its spread on;"
+        " a random half of the remainders, or half of their circle",
+        lambda sketch: bool(sketch.layout.units),
         _remainder,
     ),
     EventClass(

@@ -19,6 +19,7 @@ from dpproof.audits.engine.power.fresh_outputs import FARTHEST, Outputs
 from dpproof.audits.engine.power.further_classes import FURTHER
 from dpproof.audits.engine.power.planting import MULTIPLE, Planting, Scaled, scaled
 from dpproof.audits.engine.sampling.callables import POWER, generator
+from dpproof.audits.engine.scores.remainders import LIMIT
 from dpproof.audits.time_budget import OutOfTimeError, check_time, optional
 
 RUNS = 200
@@ -39,12 +40,14 @@ KNOWN = "tails of a known likelihood ratio"
 OTHERS = (
     f"events of mass below {FLOOR:g}",
     "parities of three or more bits, and other joint events of three or more coordinates",
-    "other functions of the digits of a number, such as checksums and digits above the third",
+    "other functions of the digits of a number, such as checksums, and digits finer than a hundredth of its spread",
     "low bits of floating-point numbers",
     "a rare tail, if the other large (or small) values are more frequent on the other input",
     "types of outputs that compare as equal, such as 3 and 3.0",
 )
 """The kinds of events in which no violations are planted."""
+AFTER_LIMIT = f"remainders and decimal digits of all but {LIMIT} numbers of an output"
+"""The numbers of long outputs in whose remainders no violations are planted."""
 CUT = f"what follows the first {FARTHEST} numbers and words of an output"
 """The part of long outputs in which no violations are planted."""
 
@@ -143,7 +146,8 @@ class Power:
         if self.why:
             return f"power was not measured: {self.why}"
         if missed:
-            larger = f" (of {self.larger:g} times the claim they are)" if self.larger < math.inf else ""
+            all_seen = f"; violations of {self.larger:g} times the claim are seen with this power in all needed classes"
+            larger = all_seen if self.larger < math.inf else ""
             return (
                 f"violations of twice the claim are not seen with power {WANTED:g} in these classes of"
                 f" events: {', '.join(missed)}{larger}; raise the budget, or give scores that see them"
@@ -209,7 +213,8 @@ class _Measurement:
     def __init__(self, sketch: Outputs, planting: Planting, twice: Scaled, seed: int) -> None:
         self._sketch, self._planting, self._twice, self._seed = sketch, planting, twice, seed
         self._classes: list[ClassPower] = []
-        self._others = [*OTHERS, *([CUT] if sketch.cut else [])]
+        many = len(sketch.layout.units) == LIMIT
+        self._others = [*OTHERS, *([CUT] if sketch.cut else []), *([AFTER_LIMIT] if many else [])]
 
     @property
     def power(self) -> Power:
