@@ -15,6 +15,11 @@ from contextvars import ContextVar
 
 _UNTIL: ContextVar[float] = ContextVar("until", default=math.inf)
 
+_SHARE: ContextVar[float] = ContextVar("share", default=math.inf)
+
+OPTIONAL = 0.75
+"""Optional work gets at most this share of the remaining time. The rest is for the work that must follow."""
+
 _LAST: ContextVar[int | None] = ContextVar("last", default=None)
 
 
@@ -70,6 +75,36 @@ def ending_at(until: float | None) -> Iterator[None]:
         yield
     finally:
         _UNTIL.reset(before)
+
+
+@contextmanager
+def one_of(waiting: int) -> Iterator[None]:
+    """Limit optional work in the ``with`` block to an equal share of the remaining time.
+
+    Args:
+        waiting: the number of jobs that have the remaining time together, with the one in the ``with`` block.
+
+    >>> with ending_at(time.monotonic() + 60), one_of(3), optional():
+    ...     time_left() <= 20
+    True
+    """
+    before = _SHARE.set(min(_SHARE.get(), time.monotonic() + time_left() / waiting))
+    try:
+        yield
+    finally:
+        _SHARE.reset(before)
+
+
+@contextmanager
+def optional() -> Iterator[None]:
+    """Let work that an answer does not need raise `OutOfTimeError` while there is time for other work.
+
+    >>> with ending_at(time.monotonic() + 60), optional():
+    ...     time_left() <= 45
+    True
+    """
+    with ending_at(min(_SHARE.get(), time.monotonic() + OPTIONAL * time_left())):
+        yield
 
 
 @contextmanager

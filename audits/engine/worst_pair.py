@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ from dpproof.audits.engine.scores.tails import LEVELS
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.written import call_of
-from dpproof.audits.time_budget import during
+from dpproof.audits.time_budget import during, one_of
 
 FEWEST = 64
 """The smallest number of samples for each pair of inputs in a round of the search, besides those for fitting scores."""
@@ -280,7 +281,8 @@ def shared(
     here = replace(plan, alpha=plan.alpha / count, budget=plan.drawn // count, replay=replay)
     found: list[Evidence] = []
     for place, run in enumerate(audits):
-        found.append(run(replace(here, seed=child_seed(plan.seed, PAIRS, place))))
+        with one_of(count - place):
+            found.append(run(replace(here, seed=child_seed(plan.seed, PAIRS, place))))
         if found[-1].unconfirmed or (found[-1].verdict is Finding.VIOLATION and not plan.sharpen):
             break
     return _united(found, count, plan.alpha, plan.seed)
@@ -296,10 +298,11 @@ def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> E
         if loudest.verdict is Finding.VIOLATION or loudest.unconfirmed
         else max(found, key=lambda e: (bool(e.weakness), e.would_have_seen or 0.0))
     )
+    power, some = _everywhere(weakest, found)
     return replace(
         loudest,
-        power=weakest.power,
-        not_covered=weakest.not_covered,
+        power=power,
+        not_covered=(*some, *weakest.not_covered),
         weakness=weakest.weakness,
         verdict=loudest.verdict if violated or all_consistent else Finding.INCONCLUSIVE,
         without_bits=_without_bits(found) if loudest.verdict is Finding.FLOATING_POINT else None,
@@ -312,6 +315,18 @@ def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> E
         confidence=1 - alpha,
         seed=seed,
     )
+
+
+def _everywhere(weakest: Evidence, found: Sequence[Evidence]) -> tuple[dict[str, Any], list[str]]:
+    """Return the power of the weakest audit without classes that another audit does not cover, and texts on these."""
+    others = [one.power for one in found if one is not weakest]
+    some = [
+        name
+        for name, measured in weakest.power.items()
+        if measured.get("enough") and not all(power.get(name, {}).get("enough") for power in others)
+    ]
+    kept = {name: measured for name, measured in weakest.power.items() if name not in some}
+    return kept, [f"{name} (covered for some of the pairs only)" for name in some]
 
 
 def _without_bits(found: Sequence[Evidence]) -> Finding:

@@ -26,7 +26,7 @@ from dpproof.answers.account import Account
 from dpproof.answers.audit import AuditOptions
 from dpproof.audits.engine.sampling.progress import watched
 from dpproof.audits.recording.evidence import Evidence, Finding
-from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
+from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at, one_of
 from dpproof.claim_file import Budget
 from dpproof.outcome import Level, Outcome
 from dpproof.proofs_check.verdict import Verdict
@@ -64,7 +64,11 @@ def check_claims(
     """
     until = None if budget.seconds is None else time.monotonic() + budget.seconds
     options: AuditOptions = {"seed": seed, "alpha": budget.alpha / len(claims), "executor": executor}
-    return [_contained(claim, stage, audited, until, options) for claim in claims]
+    found = []
+    for place, claim in enumerate(claims):
+        with ending_at(until), one_of(len(claims) - place):
+            found.append(_contained(claim, stage, audited, until, options))
+    return found
 
 
 def _contained(

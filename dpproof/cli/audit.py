@@ -24,7 +24,7 @@ from dpproof.answers.replay import replayed_file
 from dpproof.audits.engine.bracket import SAMPLES
 from dpproof.audits.engine.sampling.progress import watched
 from dpproof.audits.engine.scores.names import SCORE_NAMES
-from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
+from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at, one_of
 from dpproof.cli import show
 from dpproof.cli.audit_jobs import Job, Promise, jobs_of, mechanism_of, refuse, told_of
 from dpproof.cli.corpus import audit_corpus, kept, progress_of
@@ -287,10 +287,10 @@ def _run(
         def tell(drawn: int, budget: int) -> None:
             progress.update(samples, completed=drawn, total=budget)
 
-        for name, job in jobs:
+        for place, (name, job) in enumerate(jobs):
             progress.update(progress.task_ids[0], description=f"auditing {escape(name)}")
             try:
-                with watched(tell), ending_at(until):
+                with watched(tell), ending_at(until), one_of(len(jobs) - place):
                     check_time()
                     found = job(executor=executor)
             except OutOfTimeError as error:

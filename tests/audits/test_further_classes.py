@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import math
+import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.outputs import of_objects
-from dpproof.audits.engine.power.event_classes import FLOOR, HALF, planted_in
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.checks.kept_state import WEAKNESS
+from dpproof.audits.engine.power.event_classes import FLOOR, HALF, EventClass, planted_in
 from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.power.further_classes import FURTHER
-from dpproof.audits.engine.power.planting import Scaled
+from dpproof.audits.engine.power.planting import Scaled, scaled
 from dpproof.audits.engine.scores.layout import Layout
+from dpproof.audits.engine.scores.remainders import CYCLE, whole_parts
+from dpproof.audits.engine.worst_pair import EachOf, _united
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
+from dpproof.audits.time_budget import check_time, ending_at
 
 ODDS = math.exp(2)
 BUDGET = 40_000
+REMAINDER = next(kind for kind in FURTHER if kind.name == "a remainder or decimal digit")
 
 
 def _in_event(value: float, n: int, rng: np.random.Generator, mass: float = 0.3) -> np.ndarray:
@@ -68,6 +76,15 @@ OUTPUTS = {
     "three counts": lambda rng, n: rng.integers(0, 50, (n, 3)),
     "two numbers": lambda rng, n: rng.normal(size=(n, 2)),
     "huge numbers": lambda rng, n: 2**60 + rng.integers(0, 10**5, n),
+    "Python integers": lambda rng, n: of_objects(
+        [7 * int(k) for k in 10**400 + rng.integers(0, 10**5, n).astype(object)]
+    ),
+    "numbers and infinity": lambda rng, n: of_objects(
+        [math.inf if k % 9 == 0 else int(k) for k in rng.integers(0, 999, n)]
+    ),
+    "huge integers and fractions": lambda rng, n: of_objects(
+        [k / 7 if k % 2 else 2**60 + int(k) for k in rng.integers(0, 999, n)]
+    ),
     "texts": texts,
     "tables": lambda rng, n: of_objects([{"a": int(k), "b": k / 7} for k in rng.integers(0, 99, n)]),
 }
@@ -95,6 +112,7 @@ def test_an_event_of_a_further_class_has_an_allowed_mass_and_is_fixed(kind):
     assert applied
 
 
+@pytest.mark.slow
 def test_what_is_missed_of_a_further_class_is_listed_as_not_covered(bits):
     """Thresholds alone see no remainder. The answer stays consistent, and says that remainders are not covered."""
 
@@ -106,3 +124,62 @@ def test_what_is_missed_of_a_further_class_is_listed_as_not_covered(bits):
     assert "a remainder or decimal digit" in shown.power
     assert "a remainder or decimal digit" not in named.power
     assert any(text.startswith("a remainder or decimal digit (") for text in named.not_covered)
+
+
+def endless(sketch, rng):
+    while True:
+        time.sleep(0.01)
+        check_time()
+
+
+def test_optional_measurements_leave_time_for_the_other_pairs(bits, monkeypatch):
+    """The power on the first pair is too small, and measurements of larger multiples end only with their time."""
+    monkeypatch.setattr("dpproof.audits.engine.power.measured.scaled", scaled_endless)
+    pairs = EachOf([bits, Neighbours(0.0, 9.0, "differ by at most 9", "0 or 9", lambda one, other: None)])
+    with ending_at(time.monotonic() + 8):
+        found = audit("pairs", PureDP(1.0), steps, pairs, seed=0, budget=4000)
+    assert (found.verdict, found.pair) == (Finding.VIOLATION, "0 or 9")
+
+
+def scaled_endless(curve, points, multiple=2):
+    return scaled(curve, points) if multiple == 2 else endless(None, None)
+
+
+def steps(value, n, rng):
+    return np.rint(value + rng.laplace(0, 1, n)).astype(int)
+
+
+def test_optional_measurements_leave_time_to_compare_equal_outputs(bits, monkeypatch):
+    kinds = (EventClass("an endless class", "", lambda sketch: True, endless),)
+    monkeypatch.setattr("dpproof.audits.engine.power.measured.FURTHER", kinds)
+    with ending_at(time.monotonic() + 20):
+        found = audit("equal", PureDP(3.0), lambda v, n, rng: rng.random(n) < 0.5, bits, seed=0, budget=1000)
+    assert "not measured, since the time budget was spent: an endless class" in found.not_covered
+    assert (found.verdict, found.weakness) == (Finding.INCONCLUSIVE, WEAKNESS)
+
+
+def test_several_pairs_cover_a_class_only_if_each_pair_does(bits):
+    found = audit("one", PureDP(1.0), steps, bits, seed=0, budget=100, power=False)
+    power = {"both": {"enough": True}, "first": {"enough": True}}
+    first = replace(found, verdict=Finding.CONSISTENT, weakness="", would_have_seen=2.0, power=power)
+    second = replace(first, power={"both": {"enough": True}, "second": {"enough": True}})
+    both, swapped = (_united(pairs, 2, 0.01, 0) for pairs in ([first, second], [second, first]))
+    assert both.verdict is swapped.verdict is Finding.CONSISTENT
+    assert set(both.power) == set(swapped.power) == {"both"}
+    assert both.not_covered[0] == "first (covered for some of the pairs only)"
+
+
+def test_a_digit_is_planted_in_numbers_with_fractions_even_if_their_unit_is_one():
+    rows = np.random.default_rng(0).normal(scale=300, size=(4096, 1))
+    sketch = Outputs(rows, Layout.of([rows[:512]]))
+    assert sketch.layout.units == ((0, 1.0),)
+    draws = [REMAINDER.draw(sketch, np.random.default_rng(seed)) for seed in range(40)]
+    assert {draw.args[2:4] for draw in draws} == {(1, 10), (10, 10), (100, 10)}
+
+
+def test_whole_parts_of_python_numbers_are_those_of_doubles_and_exact_beyond():
+    numbers = [-3.7, 0.29, 5, -math.inf, math.inf, 10**15]
+    objects = whole_parts(np.array(numbers, dtype=object)[:, None], [0.01])
+    assert objects.tolist() == whole_parts(np.array(numbers)[:, None], [0.01]).tolist()
+    assert whole_parts(np.array([[10**400 + 7]], dtype=object), [1.0]).tolist() == [[(10**400 + 7) % CYCLE]]
+    assert whole_parts(np.array([[100]], dtype=np.int8), [1.0]).tolist() == [[100]]

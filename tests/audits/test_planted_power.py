@@ -71,7 +71,7 @@ def test_a_larger_multiple_of_the_claim_is_named_if_twice_the_claim_is_missed(bi
     found = audit("count", PureDP(1.0), counts(1), bits, seed=0, budget=10_000)
     assert found.verdict is Finding.INCONCLUSIVE
     assert 2 < found.would_have_seen < math.inf
-    assert f"of {found.would_have_seen:g} times the claim they are" in found.weakness
+    assert f"violations of {found.would_have_seen:g} times the claim are seen" in found.weakness
     odds, mass = math.exp(found.would_have_seen), 0.03
 
     def tail(value, n, rng):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpproof.audits.data.canonical import is_whole
 from dpproof.audits.engine.power.fresh_outputs import SKETCH, Outputs
 from dpproof.audits.engine.power.planting import Planted, Scaled
+from dpproof.audits.time_budget import check_time
 
 Values = NDArray[np.generic]
 Event = Callable[[Outputs], Values]
@@ -66,6 +67,7 @@ def planted_in(
     """Return a violation of twice the claim in an event of the kind ``chosen``; None if no event is found."""
     most = HALF if len(twice.odds) == 1 and not chosen.deep else TAIL
     for _ in range(TRIES):
+        check_time()
         values = chosen.draw(sketch, rng)
         known = values(sketch)
         if known.dtype != bool and twice.rank_shift is not None and not chosen.deep:

@@ -6,10 +6,10 @@ on the time of drawing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from concurrent.futures import Executor, Future
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from dpproof.audits.engine.sampling.blocks import largest_block
 from dpproof.audits.engine.sampling.callables import POWER, Mechanism, generator, outputs
 from dpproof.audits.engine.scores.layout import WIDEST, Layout
 from dpproof.audits.engine.scores.protocol import View
+
+T = TypeVar("T")
 
 SKETCH, FEWEST = 4096, 1024
 """The largest and the smallest number of outputs for choosing events. These outputs are used for nothing else."""
@@ -52,6 +54,7 @@ class Outputs:
     def __init__(self, rows: Block, layout: Layout) -> None:
         self.rows, self.layout = rows, layout
         self._seen: dict[int, tuple[View, NDArray[Any]]] = {}
+        self._once: dict[Callable[[Outputs], Any], Any] = {}
 
     @cached_property
     def numbers(self) -> NDArray[Any]:
@@ -76,6 +79,13 @@ class Outputs:
     def words(self) -> list[list[str]]:
         """The words of every output, in their order: words of texts, and elements of nested collections."""
         return [list(_tokens(output)) for output in self.rows]
+
+    def once(self, about: Callable[[Outputs], T]) -> T:
+        """Return ``about`` of these outputs, computed once. ``about`` must be a function of a module."""
+        if about not in self._once:
+            self._once[about] = about(self)
+        found: T = self._once[about]
+        return found
 
     def seen(self, view: View) -> NDArray[Any]:
         """Return the outputs, converted by ``view``, the function that makes the input of a score."""

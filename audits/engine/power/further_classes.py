@@ -23,6 +23,7 @@ from dpproof.audits.engine.power.event_classes import (
 )
 from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.scores.atoms import coarse, row_tokens
+from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.engine.scores.remainders import LIMIT, whole_parts
 
 MODULI = (3, 7, 10, 24, 60, 100, 1000)
@@ -38,11 +39,16 @@ def _doubles(outputs: Outputs) -> Floats:
     return np.asarray(outputs.numbers, np.float64)
 
 
+def _units_of_spread(sketch: Outputs) -> tuple[Floats, Floats]:
+    """Return the median of each column, and one divided by its standard deviation; 0 for a constant."""
+    known = _doubles(sketch)
+    spread = known.std(axis=0)
+    return np.median(known, axis=0), np.where(spread > 0, 1 / np.where(spread > 0, spread, 1), 0.0)
+
+
 def _norm(sketch: Outputs, rng: np.random.Generator) -> Event:
     """Return the squared distance from the medians, in units of the spreads, as a score whose tails are events."""
-    known = _doubles(sketch)
-    centre, spread = np.median(known, axis=0), known.std(axis=0)
-    weights = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1), 0.0)
+    centre, weights = sketch.once(_units_of_spread)
     return lambda outputs: np.asarray((((_doubles(outputs) - centre) * weights) ** 2).sum(axis=1))
 
 
@@ -53,7 +59,7 @@ def _continuous(sketch: Outputs) -> NDArray[np.int64]:
 
 
 def _interval(sketch: Outputs, rng: np.random.Generator) -> Event:
-    column, mass = rng.choice(_continuous(sketch)), rng.uniform(FLOOR, HALF)
+    column, mass = rng.choice(sketch.once(_continuous)), rng.uniform(FLOOR, HALF)
     known, start = np.sort(sketch.numbers[:, column]), rng.uniform(0, 1 - mass)
     low, high = (known[min(int(share * len(known)), len(known) - 1)] for share in (start, start + mass))
     return lambda outputs: np.asarray(
@@ -100,7 +106,7 @@ def _recurring(values: NDArray[Any]) -> list[Any]:
 
 
 def _atom(sketch: Outputs, rng: np.random.Generator) -> Event:
-    found = _atoms(sketch)
+    found = sketch.once(_atoms)
     column, value = found[int(rng.integers(len(found)))]
 
     def inside(outputs: Outputs) -> Values:
@@ -123,21 +129,24 @@ def _length(sketch: Outputs, rng: np.random.Generator) -> Event:
     return _sizes
 
 
-def _units(sketch: Outputs) -> list[tuple[int, float]]:
-    """Return the columns of numbers that have remainders, with their units, as the score of remainders uses them."""
-    layout = sketch.layout
-    each = 1 if layout.wide is None or not layout.plain else layout.wide.columns_each
-    return [(column // each, unit) for column, unit in layout.units]
+def _number_of(layout: Layout, column: int) -> int:
+    """Return the place of a number among all numbers of an output, from its first column in a score's view."""
+    if not layout.plain:
+        return column
+    if not layout.native:
+        return 0  # one Python number, which has several columns in the view
+    return column if layout.wide is None else column // layout.wide.columns_each
 
 
 def _remainder(sketch: Outputs, rng: np.random.Generator) -> Event:
     """Draw a modulus, or a decimal place of a fraction; the event is a random half of the remainders, or a range."""
-    found = _units(sketch)
-    column, unit = found[int(rng.integers(len(found)))]
-    known = _doubles(sketch)[:, column]
-    wide = float(np.ptp(known[np.isfinite(known)])) / unit
-    moduli = [one for one in MODULI if 2 * one <= wide] or [10]
-    place, modulus = (1, int(rng.choice(moduli))) if unit == 1 else (10 ** int(rng.integers(DIGITS)), 10)
+    layout = sketch.layout
+    shown, unit = layout.units[int(rng.integers(len(layout.units)))]
+    known = sketch.seen(layout.view).reshape(len(sketch.rows), -1)[:, shown].astype(np.float64)
+    known, column = known[np.isfinite(known)], _number_of(layout, shown)
+    moduli = [one for one in MODULI if 2 * one <= float(np.ptp(known)) / unit] or [10]
+    whole = bool((known == np.rint(known)).all())
+    place, modulus = (1, int(rng.choice(moduli))) if whole else (10 ** int(rng.integers(DIGITS)), 10)
     wanted = (
         rng.permutation(modulus) if rng.random() < 0.5 else np.roll(np.arange(modulus), rng.integers(modulus))
     )
@@ -161,7 +170,7 @@ FURTHER: tuple[EventClass, ...] = (
     EventClass(
         "an interval of one coordinate",
         "a coordinate, uniform; between two quantiles of it, of uniform mass",
-        lambda sketch: _continuous(sketch).size > 0,
+        lambda sketch: sketch.once(_continuous).size > 0,
         _interval,
     ),
     EventClass(
@@ -173,14 +182,15 @@ FURTHER: tuple[EventClass, ...] = (
     EventClass(
         "one value that repeats",
         f"a value of a coordinate, or a whole output, of mass at least {FLOOR:g}, uniform among them",
-        lambda sketch: bool(_atoms(sketch)),
+        lambda sketch: bool(sketch.once(_atoms)),
         _atom,
     ),
     EventClass(
         "a remainder or decimal digit",
-        f"one of the first {LIMIT} numbers; a modulus among {', '.join(map(str, MODULI))}, or one of {DIGITS} decimal"
-        " places; a random half of the remainders, or half of their range",
-        lambda sketch: bool(_units(sketch)),
+        f"one of the first {LIMIT} numbers that range over many units; if it is whole, a modulus among"
+        f" {', '.join(map(str, MODULI))}; otherwise one of {DIGITS} decimal places, from the place of its spread on;"
+        " a random half of the remainders, or half of their circle",
+        lambda sketch: bool(sketch.layout.units),
         _remainder,
     ),
     EventClass(

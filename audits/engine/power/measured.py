@@ -7,7 +7,7 @@ is at most 90 %" has multiplied its stake by a hundred (docs/notes/audit_power.m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,8 @@ from dpproof.audits.engine.power.fresh_outputs import FARTHEST, Outputs
 from dpproof.audits.engine.power.further_classes import FURTHER
 from dpproof.audits.engine.power.planting import MULTIPLE, Planting, Scaled, scaled
 from dpproof.audits.engine.sampling.callables import POWER, generator
-from dpproof.audits.time_budget import OutOfTimeError
+from dpproof.audits.engine.scores.remainders import LIMIT
+from dpproof.audits.time_budget import OutOfTimeError, check_time, optional
 
 RUNS = 200
 """The largest number of audits of planted (known) violations, for each kind of event."""
@@ -31,20 +32,25 @@ GOOD, POOR, DOUBT = 0.95, 0.7, 20
 """A second bet, against "the power is at least 95 %". The count ends when it has multiplied its stake by `DOUBT`."""
 SEEN, MISSED = math.log(POOR / GOOD), math.log((1 - POOR) / (1 - GOOD))
 """The change of the second bet's log wealth after a detected violation, and after a missed one."""
-LARGER = (3, 4, 6, 10)
-"""The multiples of the claim that are tried if the power is too small for violations of twice the claim."""
+LARGER, FEW = (4, 10), 2
+"""The multiples of the claim that are tried if the power is too small for violations of twice the claim. A kind of
+events is given up there after more than `FEW` misses, to save time."""
+NEEDED = dict(enumerate(CLASSES, 1))
+"""The kinds of events that *consistent* needs, by the numbers of their random streams."""
 AFTER = 21
 """The number of the random stream of the first further kind of events."""
 KNOWN = "tails of a known likelihood ratio"
 OTHERS = (
     f"events of mass below {FLOOR:g}",
     "parities of three or more bits, and other joint events of three or more coordinates",
-    "other functions of the digits of a number, such as checksums and digits above the third",
+    "other functions of the digits of a number, such as checksums, and digits finer than a hundredth of its spread",
     "low bits of floating-point numbers",
     "a rare tail, if the other large (or small) values are more frequent on the other input",
     "types of outputs that compare as equal, such as 3 and 3.0",
 )
 """The kinds of events in which no violations are planted."""
+AFTER_LIMIT = f"remainders and decimal digits of all but {LIMIT} numbers of an output"
+"""The numbers of long outputs in whose remainders no violations are planted."""
 CUT = f"what follows the first {FARTHEST} numbers and words of an output"
 """The part of long outputs in which no violations are planted."""
 
@@ -143,7 +149,8 @@ class Power:
         if self.why:
             return f"power was not measured: {self.why}"
         if missed:
-            larger = f" (of {self.larger:g} times the claim they are)" if self.larger < math.inf else ""
+            all_seen = f"; violations of {self.larger:g} times the claim are seen with this power in all needed classes"
+            larger = all_seen if self.larger < math.inf else ""
             return (
                 f"violations of twice the claim are not seen with power {WANTED:g} in these classes of"
                 f" events: {', '.join(missed)}{larger}; raise the budget, or give scores that see them"
@@ -177,24 +184,28 @@ def measured(
     try:
         sketch, planting = draw()
         found = Measurement(sketch, planting, scaled(curve, points), seed)
-        found.add(CLASSES, first=1)
+        found.add(NEEDED.items())
     except OutOfTimeError:
         return unmeasured("the time budget was spent before the power was measured")
     power = found.power
     if not further or power.why:
         return power
-    if power.enough:
-        found.add_further()
-        return found.power
-    steps = (Measurement(sketch, planting, scaled(curve, points, step), seed) for step in LARGER)
-    return replace(power, larger=_first_enough(steps))
+    with optional():
+        if power.enough:
+            found.add_further()
+            return found.power
+        steps = (Measurement(sketch, planting, scaled(curve, points, step), seed, FEW) for step in LARGER)
+        return replace(power, larger=_first_enough(steps, found.missed))
 
 
-def _first_enough(measurements: Iterable[Measurement]) -> float:
-    """Return the first of `LARGER` whose measurement finds enough power; infinity if there is none or no time."""
+def _first_enough(measurements: Iterable[Measurement], missed: int) -> float:
+    """Return the first of `LARGER` whose measurement finds enough power; infinity if there is none or no time.
+
+    The kind of events with the number ``missed`` is measured first, because it is likely to be missed again.
+    """
     try:
         for multiple, found in zip(LARGER, measurements, strict=True):
-            found.add(CLASSES, first=1)
+            found.add(sorted(NEEDED.items(), key=lambda one: one[0] != missed))
             if found.power.enough:
                 return multiple
     except OutOfTimeError:
@@ -203,12 +214,20 @@ def _first_enough(measurements: Iterable[Measurement]) -> float:
 
 
 class Measurement:
-    """A measurement of the power for one kind of events after the other."""
+    """A measurement of the power for one kind of events after the other.
 
-    def __init__(self, sketch: Outputs, planting: Planting, twice: Scaled, seed: int) -> None:
+    Attributes:
+        missed: the number of the needed kind of events in which the power is too small; 0 if there is none.
+    """
+
+    def __init__(
+        self, sketch: Outputs, planting: Planting, twice: Scaled, seed: int, misses: int = RUNS
+    ) -> None:
         self._sketch, self._planting, self._twice, self._seed = sketch, planting, twice, seed
+        self._misses, self.missed = misses, 0
         self._classes: list[ClassPower] = []
-        self._others = [*OTHERS, *([CUT] if sketch.cut else [])]
+        many = len(sketch.layout.units) == LIMIT
+        self._others = [*OTHERS, *([CUT] if sketch.cut else []), *([AFTER_LIMIT] if many else [])]
 
     @property
     def power(self) -> Power:
@@ -216,24 +235,25 @@ class Measurement:
         why = "" if self._classes else "the outputs have no event that a violation could be planted in"
         return Power(tuple(self._classes), tuple(self._others), why)
 
-    def add(self, kinds: Sequence[EventClass], first: int) -> None:
-        """Measure the power for the needed kinds of events, until one of them is missed."""
-        for place, kind in enumerate(kinds, first):
+    def add(self, kinds: Iterable[tuple[int, EventClass]]) -> None:
+        """Measure the power for needed kinds of events, each with its number, until one of them is missed."""
+        for place, kind in kinds:
             if not kind.applies(self._sketch):
                 continue
-            if self._classes and not self._classes[-1].enough:
+            if self.missed:
                 self._others.append(f"{kind.name}: not measured, since a class before it was missed")
             else:
                 self.measure(kind, place, needed=True)
 
     def add_further(self) -> None:
         """Measure the power for the further kinds of events, until the time is spent."""
-        kinds = [(place, kind) for place, kind in enumerate(FURTHER, AFTER) if kind.applies(self._sketch)]
-        for done, (place, kind) in enumerate(kinds):
+        for done, kind in enumerate(FURTHER):
             try:
-                self.measure(kind, place, needed=False)
+                check_time()
+                if kind.applies(self._sketch):
+                    self.measure(kind, AFTER + done, needed=False)
             except OutOfTimeError:
-                names = ", ".join(kind.name for _, kind in kinds[done:])
+                names = ", ".join(kind.name for kind in FURTHER[done:])
                 self._others.append(f"not measured, since the time budget was spent: {names}")
                 return
 
@@ -246,7 +266,7 @@ class Measurement:
             planted = planted_in(kind, self._sketch, self._twice, rng)
             return None if planted is None else self._planting.sees(planted, rng)
 
-        counted = enough_seen(sees)
+        counted = enough_seen(sees, self._misses)
         if counted is None:
             self._others.append(
                 f"{kind.name}: no event of a mass that twice the claim could show in was found"
@@ -254,6 +274,8 @@ class Measurement:
         else:
             found = ClassPower(kind.name, kind.law, *counted, self._planting.used, needed=needed)
             self._classes.append(found)
+            if needed and not found.enough:
+                self.missed = place
 
 
 def simulated(seen: float, claimed: float, name: str = KNOWN) -> Power:
@@ -278,12 +300,13 @@ def unmeasured(why: str) -> Power:
     return Power((), OTHERS, why)
 
 
-def enough_seen(sees: Callable[[int], bool | None]) -> tuple[int, int, bool] | None:
+def enough_seen(sees: Callable[[int], bool | None], misses: int = RUNS) -> tuple[int, int, bool] | None:
     """Return how many audits, of at most `RUNS`, detect a planted violation, and whether that is enough.
 
     Args:
         sees: a function that takes the number of an audit and returns whether this audit detects its violation. It
             returns None if no event was found for the violation.
+        misses: the count also ends, without enough power, at more misses than this.
 
     Returns:
         The number of detections, the number of audits, and the decision; None if no event was found.
@@ -304,6 +327,6 @@ def enough_seen(sees: Callable[[int], bool | None]) -> tuple[int, int, bool] | N
         if stake >= needed:
             return seen, runs, True
         late = stake + (RUNS - runs) * GAIN < needed
-        if late or seen * SEEN + missed * MISSED >= math.log(DOUBT):
+        if late or missed > misses or seen * SEEN + missed * MISSED >= math.log(DOUBT):
             return seen, runs, False
     return seen, RUNS, False

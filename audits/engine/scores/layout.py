@@ -389,7 +389,7 @@ def _has_fractions(block: Block) -> bool:
     if is_numeric(block):
         return block.dtype.kind == "f" and bool((np.isfinite(block) & (block != np.rint(block))).any())
     found = (number for row in block for kind, number in cells(row) if kind == NUMBER)
-    return any(math.isfinite(number) and number != round(number) for number in found)
+    return any(not is_whole(number) and math.isfinite(number) for number in found)
 
 
 def _numbers(value: object) -> Block | None:

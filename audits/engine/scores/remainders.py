@@ -84,18 +84,37 @@ class Remainders(Learned):
 def whole_parts(numbers: NDArray[Any], units: Sequence[float]) -> Ints:
     """Return the whole parts of numbers ``(n, columns)`` in the unit of each column, modulo `CYCLE`.
 
-    Integers are in units of 1. Infinity, and numbers whose whole part is beyond all doubles, become 0.
+    Arrays of integers are in units of 1. Infinity, and numbers whose whole part is beyond all doubles, become 0.
 
     >>> whole_parts(np.array([[0.29, -0.5]]), [0.01, 1.0]).tolist()
     [[29, 20999]]
+    >>> whole_parts(np.array([[math.inf], [2**80]], dtype=object), [1.0])[:, 0].tolist() == [0, 2**80 % CYCLE]
+    True
     """
     if numbers.dtype.kind in "iu":
-        return np.asarray(numbers % numbers.dtype.type(CYCLE)).astype(np.int64)
+        return np.asarray(numbers.astype(f"{numbers.dtype.kind}8") % CYCLE).astype(np.int64)
     if numbers.dtype.kind == "O":
-        return np.asarray(numbers % CYCLE).astype(np.int64)
+        rows = [
+            [_whole_part(x, unit) for x, unit in zip(row, units, strict=True)] for row in numbers.tolist()
+        ]
+        return np.array(rows, np.int64).reshape(numbers.shape)
     with np.errstate(over="ignore", invalid="ignore"):
         whole = np.floor(numbers.astype(np.float64, copy=False) / np.asarray(units) + NUDGE)
         return np.where(np.isfinite(whole), np.mod(whole, CYCLE), 0).astype(np.int64)
+
+
+def _whole_part(number: float, unit: float) -> int:
+    """Return the whole part of one number, modulo `CYCLE`; a Python integer in units of 1 is exact.
+
+    >>> _whole_part(2**80 + 1, 1.0) == (2**80 + 1) % CYCLE, _whole_part(math.inf, 1.0), _whole_part(2**2000, 0.1)
+    (True, 0, 0)
+    """
+    if isinstance(number, int) and unit == 1:
+        return number % CYCLE
+    try:
+        return math.floor(number / unit + NUDGE) % CYCLE
+    except OverflowError:  # infinite, or the whole part is
+        return 0
 
 
 def _counts(numbers: Ints, place: int, modulus: int, labels: Ints) -> Ints:
