@@ -91,7 +91,7 @@ def _stated(path: Path, given: argparse.Namespace, executor: Executor, version: 
     labels = {"engine": version, "faults": stated.faults()}
     while todo := list(stated.tasks(read(path, **labels), given.runs, given.only)):
         collect(path, stated.measured, todo, executor, **labels)
-    stated_page.rewrite(ROOT / stated_page.PAGE, read(path, **labels), version)
+    stated_page.rewrite(ROOT / stated_page.PAGE, read(path, faults=stated.faults()))
     say(f"wrote {stated_page.PAGE}")
 
 

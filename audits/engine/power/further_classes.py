@@ -24,12 +24,10 @@ from dpproof.audits.engine.power.event_classes import (
 from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.scores.atoms import coarse, row_tokens
 from dpproof.audits.engine.scores.layout import Layout
-from dpproof.audits.engine.scores.remainders import LIMIT, whole_parts
+from dpproof.audits.engine.scores.remainders import LIMIT, PARTS, multiples, whole_parts
 
-MODULI = (3, 7, 10, 24, 60, 100, 1000)
-"""The moduli of remainders of whole numbers in which violations are planted."""
-DIGITS = 3
-"""The number of decimal places of numbers with fractions in which violations are planted."""
+DIGITS = ((1, 10), (10, 10), (100, 10))
+"""The decimal digits among `PARTS`."""
 FEWEST = 32
 """A number has intervals if it takes at least this many values."""
 Floats = NDArray[np.float64]
@@ -139,14 +137,15 @@ def _number_of(layout: Layout, column: int) -> int:
 
 
 def _remainder(sketch: Outputs, rng: np.random.Generator) -> Event:
-    """Draw a modulus, or a decimal place of a fraction; the event is a random half of the remainders, or a range."""
+    """Draw a modulus or a decimal digit; the event is a random half of the remainders, or half of their circle."""
     layout = sketch.layout
     shown, unit = layout.units[int(rng.integers(len(layout.units)))]
     known = sketch.seen(layout.view).reshape(len(sketch.rows), -1)[:, shown].astype(np.float64)
     known, column = known[np.isfinite(known)], _number_of(layout, shown)
-    moduli = [one for one in MODULI if 2 * one <= float(np.ptp(known)) / unit] or [10]
-    whole = bool((known == np.rint(known)).all())
-    place, modulus = (1, int(rng.choice(moduli))) if whole else (10 ** int(rng.integers(DIGITS)), 10)
+    whole = multiples(known, unit) or bool((known == np.rint(known)).all())
+    most = float(np.ptp(known)) / unit / 2
+    parts = [part for part in PARTS if part[0] * part[1] <= most and (whole or part in DIGITS)] or [(1, 10)]
+    place, modulus = parts[int(rng.integers(len(parts)))]
     wanted = (
         rng.permutation(modulus) if rng.random() < 0.5 else np.roll(np.arange(modulus), rng.integers(modulus))
     )
@@ -187,9 +186,9 @@ FURTHER: tuple[EventClass, ...] = (
     ),
     EventClass(
         "a remainder or decimal digit",
-        f"one of the first {LIMIT} numbers that range over many units; if it is whole, a modulus among"
-        f" {', '.join(map(str, MODULI))}; otherwise one of {DIGITS} decimal places, from the place of its spread on;"
-        " a random half of the remainders, or half of their circle",
+        f"one of the first {LIMIT} numbers that range over many units: one of its last three digits in its unit, or a"
+        f" remainder modulo {', '.join(str(m) for one, m in PARTS if one == 1)} if it is a multiple of the unit; a"
+        " random half of the remainders, or half of their circle",
         lambda sketch: bool(sketch.layout.units),
         _remainder,
     ),

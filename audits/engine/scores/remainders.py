@@ -28,8 +28,12 @@ MOST = 1 << 13
 """A fit uses at most this many samples, spread evenly."""
 KEPT, FEWEST = 8, 4
 """The largest number of tables that are used, and the smallest count of a remainder in a table."""
+DECIMALS = (0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
+"""The units of numbers with a few decimals."""
+FARTHEST = 2.0**28
+"""A number with decimals has at most this many units. So its quotient by the unit is exact to less than `NUDGE`."""
 PLACES = 2
-"""The unit of a number with fractions has this many decimal places more than the spread of the number."""
+"""The unit of any other number with fractions has this many decimal places more than the spread of the number."""
 NUDGE = 1e-6
 """The share of a unit that is added before rounding down, so that 0.29 is 29 hundredths."""
 
@@ -151,16 +155,34 @@ def _summed(
 
 
 def unit_of(column: Floats) -> float:
-    """Return the unit of some values of a number: 1 for whole numbers, otherwise a power of ten below the spread.
+    """Return the unit of some values of a number.
 
-    >>> unit_of(np.array([5.0, 7.0])), unit_of(np.array([0.5, 2.0, 3.25]))
-    (1.0, 0.01)
+    The unit of whole numbers is 1, and that of numbers with a few decimals is their last decimal place. Otherwise it
+    is a power of ten that is small beside the spread.
+
+    >>> unit_of(np.array([5.0, 7.0])), unit_of(np.array([0.5, 2.0, 3.25])), unit_of(np.array([2**0.5, 2.0, 3.25]))
+    (1.0, 0.01, 0.01)
     """
     if (column == np.rint(column)).all():
         return 1.0
+    for unit in DECIMALS:
+        if multiples(column, unit) and np.ptp(column) >= MANY * unit:
+            return unit
     low, high = np.quantile(column, [0.25, 0.75], method="nearest")
     spread = min(max(float(high) - float(low), 1e-290), 1e290)
     return float(10.0 ** (math.floor(math.log10(spread)) - PLACES))
+
+
+def multiples(column: Floats, unit: float) -> bool:
+    """Return whether numbers are multiples of a unit, and few enough units that rounding errors do not matter.
+
+    >>> multiples(np.array([0.29, 3.1]), 0.01), multiples(np.array([0.29, 3.1]), 0.1)
+    (True, False)
+    """
+    if not (np.abs(column) < FARTHEST * unit).all():
+        return False
+    scaled = column / unit
+    return bool((np.abs(scaled - np.rint(scaled)) < NUDGE / 2).all())
 
 
 def units_of(numbers: Floats, columns: Sequence[int]) -> tuple[tuple[int, float], ...]:
