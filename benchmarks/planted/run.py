@@ -14,14 +14,14 @@ import dpproof
 from benchmarks.planted.case import Case
 
 PACKAGES = {
-    "diffprivlib": ("diffprivlib_cases", "diffprivlib_third"),
-    "python-dp": ("pydp_cases", "pydp_third"),
+    "diffprivlib": ("diffprivlib_cases", "diffprivlib_third", "diffprivlib_third_narrow"),
+    "python-dp": ("pydp_cases", "pydp_third", "pydp_third_narrow"),
     "opendp": ("opendp_cases", "opendp_third"),
     "pipeline-dp": ("pipeline_dp_third",),
-    "multi-freq-ldpy": ("multi_freq_ldpy_third",),
+    "multi-freq-ldpy": ("multi_freq_ldpy_third", "multi_freq_ldpy_third_narrow"),
 }
 SECONDS = {True: 120.0, False: 60.0}
-THIRD = {True: 180.0, False: 120.0}
+THIRD = {True: 180.0, False: 90.0}
 Answer = dict[str, Any]
 
 

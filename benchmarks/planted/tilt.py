@@ -60,6 +60,10 @@ class Tilt:
         low, high = sorted((self.share, self.tilted))
         return {"loss": abs(self.loss), "mass": (low, high)}
 
+    def fault(self, make: Callable[[], Any], changed: Callable[[Any], bool] = odd) -> Callable[[Any], object]:
+        """Return the faulty function of the data: a mechanism whose event depends on a property of the data."""
+        return lambda data: self.draw(changed(data), make)
+
     def draw(self, changed: bool, make: Callable[[], Any]) -> Any:
         """Return an output of the mechanism. The event is more or less frequent if ``changed``."""
         output = make()
