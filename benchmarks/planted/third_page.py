@@ -1,0 +1,156 @@
+"""The section of the page on planted faults that is about the faults of the third user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.planted.case import Case, Event
+from benchmarks.planted.page import CLASSES, consistent, promise, refuted, wrong
+from benchmarks.planted.run import THIRD, Answer, key
+
+TITLE = "## Faults of the third user"
+COMMIT = "348f6ed1"
+Pairs = list[tuple[Case, Answer]]
+HEAD = f"""{TITLE}
+
+The third user is a statistician who asks whether *consistent* can be trusted. This user read the how-to pages, this
+page and its benchmark, and not the engine. The code of dpproof was that of commit {COMMIT}, on 2026-11-30. Each audit
+had at most {THIRD[True]:.0f} seconds ({THIRD[False]:.0f} seconds without a fault). Other programs used both processors. Each
+mechanism was audited once, and no fault was changed after its audit. `compare_runs` was not run.
+
+Each fault makes one event more or less frequent, and nothing else (the file `tilt.py` has the proof). So its true
+epsilon is known exactly. The probabilities of the event on the two inputs are in the table. A simulation confirmed
+them before the audits. Three rules were fixed before the first audit.
+
+- An event belongs to a documented class if one input gives it a probability of at least 1 %.
+- A *wrong* assurance is the answer *consistent* that lists this class as covered, for a fault whose true epsilon is at
+  least twice the promise.
+- The faults whose names begin with `weak` have a true epsilon of less than twice the promise. *Consistent* is a
+  correct answer on them, and so is a violation.
+
+The first set has 65 faults, which were written before any audit. The second set has 30 faults, which were written
+after the first answers were known. They are more difficult: their events are narrow, seldom, or one digit.
+smartnoise-sql was left out, because it needs another version of OpenDP.
+"""
+
+
+def section(cases: list[Case], found: dict[str, Answer]) -> Iterator[str]:
+    """Generate the lines of the section; cases that were not audited are named."""
+    third = [case for case in cases if case.author == 3]
+    asked = [(case, found[key(case)]["audit"]) for case in third if key(case) in found]
+    faults = [(case, audit) for case, audit in asked if case.fault]
+    yield HEAD
+    yield from _summary(faults)
+    yield from _consistent([pair for pair in faults if consistent(pair[1]) and not refuted(pair[1])])
+    yield "### All faults\n"
+    yield "| fault | promise | true epsilon | probabilities of the event | class | audit | seconds |"
+    yield "|---|---|---|---|---|---|---|"
+    yield from (_row(*pair) for pair in faults)
+    yield from _untouched([pair for pair in asked if not pair[0].fault])
+    left = [key(case) for case in third if key(case) not in found]
+    if left:
+        yield f"\nThe time ended before these were audited: {', '.join(left)}."
+
+
+def groups(faults: Pairs) -> dict[str, Pairs]:
+    """Return the faults by set, and by whether *consistent* would be a wrong assurance."""
+    sorts = {
+        "in a documented class, at least twice the promise": lambda case: (
+            case.event is not Event.NONE and case.loss >= 2 * case.claim[0]
+        ),
+        "weaker than twice the promise": lambda case: case.loss < 2 * case.claim[0],
+        "outside of the documented classes": lambda case: (
+            case.event is Event.NONE and case.loss >= 2 * case.claim[0]
+        ),
+    }
+    found = {
+        f"{name}, {sort}": [
+            pair for pair in faults if second(pair[0]) == (name == "second set") and of(pair[0])
+        ]
+        for name in ("first set", "second set")
+        for sort, of in sorts.items()
+    }
+    return {name: pairs for name, pairs in found.items() if pairs}
+
+
+def second(case: Case) -> bool:
+    """Whether a fault is in the second set: its function was made by a tilt."""
+    return case.run.__module__.endswith("tilt")
+
+
+def _summary(faults: Pairs) -> Iterator[str]:
+    yield "| faults | number | found | floating point only | inconclusive | consistent | of these wrong |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, pairs in [*groups(faults).items(), ("all", faults)]:
+        yield f"| {name} | {' | '.join(map(str, counts(pairs)))} |"
+    heavy = [
+        pair for pair in faults if pair[0].loss >= 2 * pair[0].claim[0] and pair[0].event is not Event.NONE
+    ]
+    assured = [pair for pair in heavy if consistent(pair[1]) and not refuted(pair[1])]
+    covered = [pair for pair in assured if wrong(*pair)]
+    yield (
+        f"\nOf {len(heavy)} faults in documented classes with at least twice the promise, the answer is *consistent*"
+        f" for {len(assured)}, and a wrong assurance for {len(covered)} ({100 * len(covered) / len(heavy):.1f} %; the"
+        " limit that was set is 10 %).\n"
+    )
+
+
+def counts(pairs: Pairs) -> tuple[int, ...]:
+    """Return how many faults there are, and how many of each answer."""
+    audits = [audit for _, audit in pairs]
+    missed = [pair for pair in pairs if not refuted(pair[1])]
+    return (
+        len(pairs),
+        len(pairs) - len(missed),
+        sum("floating" in audit["verdict"] for audit in audits),
+        sum(audit["verdict"] in ("inconclusive", "error") for audit in audits),
+        sum(audit["verdict"] == "consistent" for audit in audits),
+        sum(wrong(*pair) for pair in missed),
+    )
+
+
+def _consistent(pairs: Pairs) -> Iterator[str]:
+    yield "### *Consistent* on a fault\n"
+    for case, audit in pairs:
+        covered = [name for name, one in audit["power"].items() if one["enough"]]
+        named = CLASSES.get(case.event, "none of the classes")
+        yield (
+            f"- `{case.name}`: **{'wrong' if wrong(case, audit) else 'correct'}**. {case.fault} True epsilon"
+            f" {case.loss:.3g}; class: {named}. Covered: {'; '.join(covered)}. Pair: {audit['pairs'][0]['description']}."
+        )
+    yield ""
+
+
+def _row(case: Case, audit: Answer) -> str:
+    low, high = case.mass or (0.0, 0.0)
+    answer = f"at least {audit['epsilon_lower']:.2f}" if refuted(audit) else audit["verdict"]
+    if "floating" in answer:
+        answer += f", without bits {audit['without_bits']}"
+    cells = (
+        f"{case.package} `{case.name}`: {case.fault}",
+        promise(case),
+        f"{case.loss:.3g}",
+        f"{low:.3g}, {high:.3g}",
+        case.event.value,
+        answer,
+        f"{audit['seconds']:.1f}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _untouched(sound: Pairs) -> Iterator[str]:
+    audits = [audit for _, audit in sound]
+    yield "\n### Untouched mechanisms of the third user\n"
+    yield (
+        f"Of {len(sound)} untouched mechanisms, {sum(map(refuted, audits))} were reported as a *violation*, and"
+        f" {sum('floating' in audit['verdict'] for audit in audits)} as *violation (floating point only)*."
+        f" {sum(map(consistent, audits))} answers are *consistent*, if low bits are left out. The time budget ended"
+        f" {sum('time budget' in audit.get('weakness', '') for audit in audits)} of these audits, or the measurement"
+        " of their power.\n"
+    )
+    yield "| mechanism | promise | audit | seconds |\n|---|---|---|---|"
+    for case, audit in sound:
+        answer = audit["verdict"] + (
+            f", without bits {audit['without_bits']}" if audit.get("without_bits") else ""
+        )
+        yield f"| {case.package} {case.name} | {promise(case)} | {answer} | {audit['seconds']:.1f} |"
