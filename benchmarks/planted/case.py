@@ -43,7 +43,7 @@ class Case:
     ``loss`` is the true epsilon at the claimed delta, None where the author could not compute it. A case without
     a fault is untouched. ``author`` is 2 for the faults that a second author planted after the first measurement,
     and 3 for those of a third author. ``mass`` is the probability of the event that shows the fault, the smaller
-    one and the larger one of the two inputs.
+    one and the larger one of the two inputs. ``set`` numbers the sets in which an author wrote faults.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Case:
     event: Event = Event.NONE
     author: int = 1
     mass: tuple[float, float] | None = None
+    set: int = 1
     options: dict[str, Any] = field(default_factory=dict)
 
     def neighbour(self) -> Any:

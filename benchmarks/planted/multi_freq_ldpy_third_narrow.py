@@ -39,6 +39,7 @@ def add(name: str, fault: str, event: Event, tilt: Tilt, make: Callable[[], Any]
             relation=REPLACE,
             event=event,
             author=3,
+            set=2,
             **tilt.facts,
             options=options,
         )

@@ -33,6 +33,7 @@ def add(name: str, fault: str, event: Event, tilt: Tilt, make: Callable[[], Any]
             relation=REPLACE,
             event=event,
             author=3,
+            set=3,
             **tilt.facts,
             options=options,
         )

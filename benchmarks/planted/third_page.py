@@ -13,10 +13,10 @@ COMMIT = "348f6ed1"
 Pairs = list[tuple[Case, Answer]]
 HEAD = f"""{TITLE}
 
-The third user is a statistician who asks whether *consistent* can be trusted. This user read the how-to pages, this
-page and its benchmark, and not the engine. The code of dpproof was that of commit {COMMIT}, on 2026-11-30. Each audit
-had at most {THIRD[True]:.0f} seconds ({THIRD[False]:.0f} seconds without a fault). Other programs used both processors. Each
-mechanism was audited once, and no fault was changed after its audit. `compare_runs` was not run.
+The third user is a statistician who asks whether *consistent* can be trusted. This user had not read the engine of the
+audits. The code of dpproof was that of commit {COMMIT}, on 2026-11-30. Each audit had at most {THIRD[True]:.0f}
+seconds ({THIRD[False]:.0f} seconds without a fault). Other programs used both processors. Each mechanism was audited
+once, and no fault was changed after its audit. `compare_runs` was not run.
 
 Each fault makes one event more or less frequent, and nothing else (the file `tilt.py` has the proof). So its true
 epsilon is known exactly. The probabilities of the event on the two inputs are in the table. A simulation confirmed
@@ -28,9 +28,10 @@ them before the audits. Three rules were fixed before the first audit.
 - The faults whose names begin with `weak` have a true epsilon of less than twice the promise. *Consistent* is a
   correct answer on them, and so is a violation.
 
-The first set has 65 faults, which were written before any audit. The second set has 30 faults, which were written
-after the first answers were known. They are more difficult: their events are narrow, seldom, or one digit.
-smartnoise-sql was left out, because it needs another version of OpenDP.
+The first set has 65 faults. They were written before any audit. The second set has 30 faults, with events that are
+narrow, seldom or one digit. The third set has 18 faults, with events that have an unusual form. The second and the
+third set were written after the first answers were known, so they are not independent of these answers. Each set was
+committed before its first audit. smartnoise-sql was left out, because it needs another version of OpenDP.
 """
 
 
@@ -116,7 +117,8 @@ def _consistent(pairs: Pairs) -> Iterator[str]:
         named = CLASSES.get(case.event, "none of the classes")
         yield (
             f"- `{case.name}`: **{'wrong' if wrong(case, audit) else 'correct'}**. {case.fault} True epsilon"
-            f" {case.loss:.3g}; class: {named}. Covered: {'; '.join(covered)}. Pair: {audit['pairs'][0]['description']}."
+            f" {case.loss or 0:.3g}; class: {named}. Covered: {'; '.join(covered)}."
+            f" Pair: {audit['pairs'][0]['description']}."
         )
     yield ""
 
@@ -129,7 +131,7 @@ def _row(case: Case, audit: Answer) -> str:
     cells = (
         f"{case.package} `{case.name}`: {case.fault}",
         promise(case),
-        f"{case.loss:.3g}",
+        f"{case.loss or 0:.3g}",
         f"{low:.3g}, {high:.3g}",
         case.event.value,
         answer,
