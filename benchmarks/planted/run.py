@@ -21,7 +21,7 @@ PACKAGES = {
     "multi-freq-ldpy": ("multi_freq_ldpy_third", "multi_freq_ldpy_third_narrow"),
 }
 SECONDS = {True: 120.0, False: 60.0}
-THIRD = {True: 180.0, False: 90.0}
+THIRD = {True: 180.0, False: 60.0}
 Answer = dict[str, Any]
 
 

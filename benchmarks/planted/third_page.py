@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from benchmarks.planted.case import Case, Event
 from benchmarks.planted.page import CLASSES, consistent, promise, refuted, wrong
@@ -35,6 +35,18 @@ committed before its first audit. smartnoise-sql was left out, because it needs 
 """
 
 
+CAUSE = """The wrong assurances have one cause, as far as they were looked into. The class of decimal digits does not
+count digits from the decimal point. It takes the width of the middle half of the outputs, for example 14, and the power
+of ten below it, 10. The last of its three digits has a hundredth of this value, here 0.1. So for totals with noise of
+scale 10 the answer covers tens, units and the first decimal. It does not cover the second and the third decimal, though
+the how-to and the answer speak of a decimal digit and of digits above the third. The audit finds some faults in these
+digits through the low bits of doubles, and then says *violation (floating point only)*.
+
+`interval_near_centre` is correct for another reason. Intervals are listed as not covered. Moreover the audit ran a pair
+on which the fault does not show, though one of the four pairs that it tried shows it.
+"""
+
+
 def section(cases: list[Case], found: dict[str, Answer]) -> Iterator[str]:
     """Generate the lines of the section; cases that were not audited are named."""
     third = [case for case in cases if case.author == 3]
@@ -42,7 +54,7 @@ def section(cases: list[Case], found: dict[str, Answer]) -> Iterator[str]:
     faults = [(case, audit) for case, audit in asked if case.fault]
     yield HEAD
     yield from _summary(faults)
-    yield from _consistent([pair for pair in faults if consistent(pair[1]) and not refuted(pair[1])])
+    yield from _missed([pair for pair in faults if not refuted(pair[1])])
     yield "### All faults\n"
     yield "| fault | promise | true epsilon | probabilities of the event | class | audit | seconds |"
     yield "|---|---|---|---|---|---|---|"
@@ -55,28 +67,27 @@ def section(cases: list[Case], found: dict[str, Answer]) -> Iterator[str]:
 
 def groups(faults: Pairs) -> dict[str, Pairs]:
     """Return the faults by set, and by whether *consistent* would be a wrong assurance."""
-    sorts = {
-        "in a documented class, at least twice the promise": lambda case: (
-            case.event is not Event.NONE and case.loss >= 2 * case.claim[0]
-        ),
-        "weaker than twice the promise": lambda case: case.loss < 2 * case.claim[0],
-        "outside of the documented classes": lambda case: (
-            case.event is Event.NONE and case.loss >= 2 * case.claim[0]
-        ),
+    sorts: dict[str, Callable[[Case], bool]] = {
+        "in a documented class, at least twice the promise": heavy,
+        "weaker than twice the promise": lambda case: not doubled(case),
+        "outside of the documented classes": lambda case: doubled(case) and case.event is Event.NONE,
     }
     found = {
-        f"{name}, {sort}": [
-            pair for pair in faults if second(pair[0]) == (name == "second set") and of(pair[0])
-        ]
-        for name in ("first set", "second set")
+        f"{name}, {sort}": [pair for pair in faults if pair[0].set == number and of(pair[0])]
+        for number, name in enumerate(("first set", "second set", "third set"), 1)
         for sort, of in sorts.items()
     }
     return {name: pairs for name, pairs in found.items() if pairs}
 
 
-def second(case: Case) -> bool:
-    """Whether a fault is in the second set: its function was made by a tilt."""
-    return case.run.__module__.endswith("tilt")
+def doubled(case: Case) -> bool:
+    """Whether the true epsilon is at least twice the promise."""
+    return case.loss is not None and case.loss >= 2 * case.claim[0]
+
+
+def heavy(case: Case) -> bool:
+    """Whether an assurance about the class of a fault would be wrong."""
+    return doubled(case) and case.event is not Event.NONE
 
 
 def _summary(faults: Pairs) -> Iterator[str]:
@@ -84,16 +95,20 @@ def _summary(faults: Pairs) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for name, pairs in [*groups(faults).items(), ("all", faults)]:
         yield f"| {name} | {' | '.join(map(str, counts(pairs)))} |"
-    heavy = [
-        pair for pair in faults if pair[0].loss >= 2 * pair[0].claim[0] and pair[0].event is not Event.NONE
-    ]
-    assured = [pair for pair in heavy if consistent(pair[1]) and not refuted(pair[1])]
-    covered = [pair for pair in assured if wrong(*pair)]
+    inside = [pair for pair in faults if heavy(pair[0])]
+    said = [pair for pair in faults if consistent(pair[1]) and not refuted(pair[1])]
+    covered = [pair for pair in said if wrong(*pair)]
     yield (
-        f"\nOf {len(heavy)} faults in documented classes with at least twice the promise, the answer is *consistent*"
-        f" for {len(assured)}, and a wrong assurance for {len(covered)} ({100 * len(covered) / len(heavy):.1f} %; the"
-        " limit that was set is 10 %).\n"
+        f"\nThe answer is *consistent* for {len(said)} faults, and {len(covered)} of these answers are wrong"
+        f" assurances ({share(covered, said)}). The aim was at most 10 %. In the documented classes there are"
+        f" {len(inside)} faults with at least twice the promise. A wrong assurance was given for"
+        f" {share(covered, inside)} of them.\n\n{CAUSE}"
     )
+
+
+def share(some: Pairs, of: Pairs) -> str:
+    """Return a share in percent."""
+    return f"{100 * len(some) / len(of):.1f} %" if of else "none"
 
 
 def counts(pairs: Pairs) -> tuple[int, ...]:
@@ -110,9 +125,11 @@ def counts(pairs: Pairs) -> tuple[int, ...]:
     )
 
 
-def _consistent(pairs: Pairs) -> Iterator[str]:
+def _missed(pairs: Pairs) -> Iterator[str]:
     yield "### *Consistent* on a fault\n"
     for case, audit in pairs:
+        if not consistent(audit):
+            continue
         covered = [name for name, one in audit["power"].items() if one["enough"]]
         named = CLASSES.get(case.event, "none of the classes")
         yield (
@@ -120,6 +137,10 @@ def _consistent(pairs: Pairs) -> Iterator[str]:
             f" {case.loss or 0:.3g}; class: {named}. Covered: {'; '.join(covered)}."
             f" Pair: {audit['pairs'][0]['description']}."
         )
+    yield "\n### Other answers that are no violation\n"
+    for case, audit in pairs:
+        if not consistent(audit):
+            yield f"- `{case.name}`: {audit['verdict']}. {case.fault} {audit['weakness']}."
     yield ""
 
 
