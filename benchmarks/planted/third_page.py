@@ -34,7 +34,8 @@ The first set has 65 faults. They were written before any audit. The second set 
 narrow, seldom or one digit. The third set has 18 faults, with events that have an unusual form. The second and the
 third set were written after the first answers were known, so they are not independent of these answers. Each set was
 committed before its first audit. The second and the third set aim at decimal digits on purpose, because the first set
-had found a wrong assurance there. So only the first set is a sample that no answer had shaped. smartnoise-sql was left out, because it needs another version of OpenDP.
+had found a wrong assurance there. So only the first set is a sample that no answer had shaped. smartnoise-sql was left
+out, because it needs another version of OpenDP.
 """
 
 
