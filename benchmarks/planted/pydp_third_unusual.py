@@ -1,7 +1,8 @@
 """Mechanisms of PyDP with the third set of faults of the third user: unusual events of the documented classes.
 
 They were written after the answers on the first 65 faults and on some faults of the second set were seen, before any
-of these faults was audited. The third user had seen by then the laws of the classes in the JSON answer and in the note on power.
+of these faults was audited. The third user had seen by then the laws of the classes in
+the JSON answer and in the note on power.
 """
 
 from __future__ import annotations
