@@ -16,7 +16,10 @@ FIVE = sorted(set(WORDS))
 
 
 class Event(StrEnum):
-    """The class of events of the audit's documentation that shows the fault; decided before anything was run."""
+    """The class of events of the audit's documentation that shows the fault; decided before anything was run.
+
+    The first six are required for *consistent*. The audit measures the last six as further classes.
+    """
 
     TAIL = "a rare extreme value"
     THRESHOLD = "one number against a threshold"
@@ -24,6 +27,12 @@ class Event(StrEnum):
     PARITY = "the parity of two bits"
     LOW = "low bits of a whole number"
     WORD = "a word, or an order of words"
+    NORM = "a norm of several numbers"
+    INTERVAL = "one number in an interval"
+    JOINT = "two numbers beyond thresholds, both or exactly one"
+    ATOM = "a value that occurs repeatedly"
+    REMAINDER = "a remainder or a decimal digit"
+    LENGTH = "the length of a text or a collection"
     NONE = "none"
 
 
@@ -32,7 +41,9 @@ class Case:
     """One mechanism with its claim.
 
     ``loss`` is the true epsilon at the claimed delta, None where the author could not compute it. A case without
-    a fault is untouched. ``author`` is 2 for the faults that a second author planted after the first measurement.
+    a fault is untouched. ``author`` is 2 for the faults that a second author planted after the first measurement,
+    and 3 for those of a third author. ``mass`` is the probability of the event that shows the fault, the smaller
+    one and the larger one of the two inputs. ``set`` numbers the sets in which an author wrote faults.
     """
 
     name: str
@@ -45,6 +56,8 @@ class Case:
     loss: float | None = None
     event: Event = Event.NONE
     author: int = 1
+    mass: tuple[float, float] | None = None
+    set: int = 1
     options: dict[str, Any] = field(default_factory=dict)
 
     def neighbour(self) -> Any:

@@ -1,0 +1,190 @@
+"""The section of the page on planted faults that is about the faults of the third user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from benchmarks.planted.case import Case, Event
+from benchmarks.planted.page import CLASSES, consistent, promise, refuted, wrong
+from benchmarks.planted.run import THIRD, Answer, key
+
+TITLE = "## Faults of the third user"
+COMMIT = "348f6ed1"
+Pairs = list[tuple[Case, Answer]]
+HEAD = f"""{TITLE}
+
+The third user is a statistician who asks whether *consistent* can be trusted. This user had not read the engine of the
+audits. The code of dpproof was that of commit {COMMIT}, on 2026-11-30. Each audit had at most {THIRD[True]:.0f}
+seconds ({THIRD[False]:.0f} seconds without a fault). Other programs used both processors. Each mechanism was audited
+once, and no fault was changed after its audit. `compare_runs` was not run. One untouched mechanism, GeometricTruncated,
+had 120 seconds.
+
+All but four faults make one event more or less frequent, and change nothing else (the file `tilt.py` says how). So the
+true epsilon is known exactly. It is rounded to four figures for faults in decimal digits. The table has the
+probabilities of the event on the two inputs. A simulation confirmed them before the audits. Three rules were fixed
+before the first audit.
+
+- An event belongs to a documented class if one input gives it a probability of at least 1 %.
+- A *wrong* assurance is the answer *consistent* that lists this class as covered, for a fault whose true epsilon is at
+  least twice the promise.
+- The faults whose names begin with `weak` have a true epsilon of less than twice the promise. *Consistent* is a
+  correct answer on them, and so is a violation.
+
+The first set has 65 faults. They were written before any audit. The second set has 30 faults, with events that are
+narrow, seldom or one digit. The third set has 18 faults, with events that have an unusual form. The second and the
+third set were written after the first answers were known, so they are not independent of these answers. Each set was
+committed before its first audit. The second and the third set aim at decimal digits on purpose, because the first set
+had found a wrong assurance there. So only the first set is a sample that no answer had shaped. smartnoise-sql was left
+out, because it needs another version of OpenDP.
+"""
+
+
+CAUSE = """The wrong assurances have one cause, as far as they were looked into. The class of decimal digits does not
+count digits from the decimal point. It takes the width of the middle half of the outputs, for example 14, and the power
+of ten below it, 10. The last of its three digits has a hundredth of this value, here 0.1. So for totals with noise of
+scale 10 the answer covers tens, units and the first decimal, and for noise of scale 1 also the second. It does not
+cover the digits after these, though the how-to and the answer speak of a decimal digit and of digits above the third.
+The audit finds some faults in these digits through the low bits of doubles. Then it says *violation* or *violation
+(floating point only)*.
+
+`interval_near_centre` is correct for another reason. Intervals are listed as not covered. Moreover the audit ran a pair
+on which the fault does not show, though one of the four pairs that it tried shows it.
+"""
+
+
+def section(cases: list[Case], found: dict[str, Answer]) -> Iterator[str]:
+    """Generate the lines of the section; cases that were not audited are named."""
+    third = [case for case in cases if case.author == 3]
+    asked = [(case, found[key(case)]["audit"]) for case in third if key(case) in found]
+    faults = [(case, audit) for case, audit in asked if case.fault]
+    yield HEAD
+    yield from _summary(faults)
+    yield from _missed([pair for pair in faults if not refuted(pair[1])])
+    yield "### All faults\n"
+    yield "| fault | promise | true epsilon | probabilities of the event | class | audit | seconds |"
+    yield "|---|---|---|---|---|---|---|"
+    yield from (_row(*pair) for pair in faults)
+    yield from _untouched([pair for pair in asked if not pair[0].fault])
+    left = [key(case) for case in third if key(case) not in found]
+    if left:
+        yield f"\nThe time ended before these were audited: {', '.join(left)}."
+
+
+def groups(faults: Pairs) -> dict[str, Pairs]:
+    """Return the faults by set, and by whether *consistent* would be a wrong assurance."""
+    sorts: dict[str, Callable[[Case], bool]] = {
+        "in a documented class, at least twice the promise": heavy,
+        "weaker than twice the promise": lambda case: not doubled(case),
+        "outside of the documented classes": lambda case: doubled(case) and case.event is Event.NONE,
+    }
+    found = {
+        f"{name}, {sort}": [pair for pair in faults if pair[0].set == number and of(pair[0])]
+        for number, name in enumerate(("first set", "second set", "third set"), 1)
+        for sort, of in sorts.items()
+    }
+    return {name: pairs for name, pairs in found.items() if pairs}
+
+
+def doubled(case: Case) -> bool:
+    """Whether the true epsilon is at least twice the promise."""
+    return case.loss is not None and case.loss >= 2 * case.claim[0]
+
+
+def heavy(case: Case) -> bool:
+    """Whether an assurance about the class of a fault would be wrong."""
+    return doubled(case) and case.event is not Event.NONE
+
+
+def _summary(faults: Pairs) -> Iterator[str]:
+    yield "| faults | number | found | floating point only | inconclusive | consistent | of these wrong |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, pairs in [*groups(faults).items(), ("all", faults)]:
+        yield f"| {name} | {' | '.join(map(str, counts(pairs)))} |"
+    inside = [pair for pair in faults if heavy(pair[0])]
+    said = [pair for pair in faults if consistent(pair[1]) and not refuted(pair[1])]
+    covered = [pair for pair in said if wrong(*pair)]
+    yield (
+        f"\nThe answer is *consistent* for {len(said)} faults, and {len(covered)} of these answers are wrong"
+        f" assurances ({share(covered, said)}). The aim was at most 10 %. In the documented classes there are"
+        f" {len(inside)} faults with at least twice the promise. A wrong assurance was given for"
+        f" {share(covered, inside)} of them.\n\n{CAUSE}"
+    )
+
+
+def share(some: Pairs, of: Pairs) -> str:
+    """Return a share in percent."""
+    return f"{100 * len(some) / len(of):.1f} %" if of else "none"
+
+
+def counts(pairs: Pairs) -> tuple[int, ...]:
+    """Return how many faults there are, and how many of each answer."""
+    audits = [audit for _, audit in pairs]
+    missed = [pair for pair in pairs if not refuted(pair[1])]
+    return (
+        len(pairs),
+        len(pairs) - len(missed),
+        sum("floating" in audit["verdict"] for audit in audits),
+        sum(audit["verdict"] in ("inconclusive", "error") for audit in audits),
+        sum(audit["verdict"] == "consistent" for audit in audits),
+        sum(wrong(*pair) for pair in missed),
+    )
+
+
+def _missed(pairs: Pairs) -> Iterator[str]:
+    yield "### *Consistent* on a fault\n"
+    for case, audit in pairs:
+        if not consistent(audit):
+            continue
+        covered = [name for name, one in audit["power"].items() if one["enough"]]
+        named = CLASSES.get(case.event, "none of the classes")
+        yield (
+            f"- `{case.name}`: **{'wrong' if wrong(case, audit) else 'correct'}**. {case.fault} True epsilon"
+            f" {case.loss or 0:.3g}; class: {named}. Covered: {'; '.join(covered)}."
+            f" Pair: {audit['pairs'][0]['description']}."
+        )
+    yield "\n### Other answers that are no violation\n"
+    for case, audit in pairs:
+        if not consistent(audit):
+            yield f"- `{case.name}`: {audit['verdict']}. {case.fault} {audit['weakness']}."
+    yield ""
+
+
+def _answered(audit: Answer) -> str:
+    return (
+        f"error: {' '.join(audit['words'].split())}" if audit["verdict"] == "error" else str(audit["verdict"])
+    )
+
+
+def _row(case: Case, audit: Answer) -> str:
+    low, high = case.mass or (0.0, 0.0)
+    answer = f"at least {audit['epsilon_lower']:.2f}" if refuted(audit) else audit["verdict"]
+    if "floating" in answer:
+        answer += f", without bits {audit['without_bits']}"
+    cells = (
+        f"{case.package} `{case.name}`: {case.fault}",
+        promise(case),
+        f"{case.loss or 0:.3g}",
+        f"{low:.3g}, {high:.3g}",
+        case.event.value,
+        answer,
+        f"{audit['seconds']:.1f}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _untouched(sound: Pairs) -> Iterator[str]:
+    audits = [audit for _, audit in sound]
+    yield "\n### Untouched mechanisms of the third user\n"
+    yield (
+        f"Of {len(sound)} untouched mechanisms, {sum(map(refuted, audits))} were reported as a *violation*, and"
+        f" {sum('floating' in audit['verdict'] for audit in audits)} as *violation (floating point only)*."
+        f" {sum(map(consistent, audits))} answers are *consistent*, if low bits are left out. The time budget ended"
+        f" {sum('time budget' in audit.get('weakness', '') for audit in audits)} of these audits, or the measurement"
+        f" of their power. {sum(audit['verdict'] == 'error' for audit in audits)} ended with an error.\n"
+    )
+    yield "| mechanism | promise | audit | seconds |\n|---|---|---|---|"
+    for case, audit in sound:
+        answer = _answered(audit) + (
+            f", without bits {audit['without_bits']}" if audit.get("without_bits") else ""
+        )
+        yield f"| {case.package} {case.name} | {promise(case)} | {answer} | {audit['seconds']:.1f} |"
