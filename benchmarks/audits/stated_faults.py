@@ -119,7 +119,7 @@ def placed(law: Law, drawn: Drawn, wanted: NDArray[np.bool_], rng: Generator) ->
 
 TAIL, THRESHOLD = "a tail of one coordinate", "one coordinate beyond a threshold"
 PROJECTION, PARITY = "a random projection", "parity of two bits"
-LOW_BITS, REMAINDER = "adjacent low bits of a number", "a remainder or decimal digit"
+LOW_BITS, REMAINDER = "adjacent low bits of a number", "a remainder or decimal digit of an exact number"
 TOKEN, LENGTH, VALUE = "presence or order of a token", "the length of an output", "one value that repeats"
 NORM, INTERVAL = "a norm", "an interval of one coordinate"
 JOINT = "two coordinates beyond thresholds"

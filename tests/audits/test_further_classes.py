@@ -26,7 +26,8 @@ from dpproof.audits.time_budget import check_time, ending_at
 
 ODDS = math.exp(2)
 BUDGET = 40_000
-REMAINDER = next(kind for kind in FURTHER if kind.name == "a remainder or decimal digit")
+DIGIT = next(kind for kind in FURTHER if kind.name.startswith("one of six digits"))
+REMAINDER = next(kind for kind in FURTHER if kind.name == "a remainder or decimal digit of an exact number")
 
 
 def _in_event(value: float, n: int, rng: np.random.Generator, mass: float = 0.3) -> np.ndarray:
@@ -53,7 +54,25 @@ def inside(value, n, rng):
     return np.where(_in_event(value, n, rng), middle, ends)
 
 
-@pytest.mark.parametrize("mechanism", [modulo, decimal, inside])
+def last_decimal(value, n, rng):
+    """Totals with three decimals, whose last one is never 5 on one input."""
+    totals = np.round(100 + rng.laplace(0, 10, 2 * n + 50), 3)
+    return (totals[np.rint(totals * 1000) % 10 != 5] if value else totals)[:n]
+
+
+def third_of_many(value, n, rng):
+    """Totals with all their decimals, whose third one is never 5 on one input."""
+    totals = 100 + rng.laplace(0, 10, 2 * n + 50)
+    return (totals[np.floor(totals * 1000) % 10 != 5] if value else totals)[:n]
+
+
+def fifth_digit(value, n, rng):
+    """Whole numbers whose fifth digit from the right is even in the event."""
+    digit = 2 * rng.integers(0, 5, n) + ~_in_event(value, n, rng)
+    return rng.integers(0, 90, n) * 100_000 + digit * 10_000 + rng.integers(0, 10_000, n)
+
+
+@pytest.mark.parametrize("mechanism", [modulo, decimal, inside, last_decimal, third_of_many, fifth_digit])
 def test_an_event_that_no_threshold_shows_is_found(bits, mechanism):
     found = audit("digits", PureDP(1.0), mechanism, bits, seed=0, budget=BUDGET, power=False)
     assert found.verdict is Finding.VIOLATION
@@ -121,9 +140,11 @@ def test_what_is_missed_of_a_further_class_is_listed_as_not_covered(bits):
 
     shown = audit("all", PureDP(1.0), uniform, bits, seed=0, budget=60_000)
     named = audit("some", PureDP(1.0), uniform, bits, ["identity", "low_bytes"], seed=0, budget=60_000)
-    assert "a remainder or decimal digit" in shown.power
-    assert "a remainder or decimal digit" not in named.power
-    assert any(text.startswith("a remainder or decimal digit (") for text in named.not_covered)
+    assert "a remainder or decimal digit of an exact number" in shown.power
+    assert "a remainder or decimal digit of an exact number" not in named.power
+    assert any(
+        text.startswith("a remainder or decimal digit of an exact number (") for text in named.not_covered
+    )
 
 
 def endless(sketch, rng):
@@ -172,9 +193,10 @@ def test_several_pairs_cover_a_class_only_if_each_pair_does(bits):
 def test_a_digit_is_planted_in_numbers_with_fractions_even_if_their_unit_is_one():
     rows = np.random.default_rng(0).normal(scale=300, size=(4096, 1))
     sketch = Outputs(rows, Layout.of([rows[:512]]))
-    assert sketch.layout.units == ((0, 1.0),)
-    draws = [REMAINDER.draw(sketch, np.random.default_rng(seed)) for seed in range(40)]
-    assert {draw.args[2:4] for draw in draws} == {(1, 10), (10, 10), (100, 10)}
+    assert sketch.layout.units == ((0, 1.0), (0, 0.001))
+    assert not REMAINDER.applies(sketch)
+    draws = [DIGIT.draw(sketch, np.random.default_rng(seed)) for seed in range(80)]
+    assert {draw.args[1:4] for draw in draws} == {(u, p, 10) for u in (1.0, 0.001) for p in (1, 10, 100)}
 
 
 def test_whole_parts_of_python_numbers_are_those_of_doubles_and_exact_beyond():

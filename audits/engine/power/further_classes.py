@@ -5,6 +5,7 @@ An answer lists those in which the audit has enough power as covered, and the ot
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -136,16 +137,53 @@ def _number_of(layout: Layout, column: int) -> int:
     return column if layout.wide is None else column // layout.wide.columns_each
 
 
+Part = tuple[int, float, int, int]
+"""A part of a number: its column, its unit, and a pair of `PARTS`."""
+
+
+def _parts(sketch: Outputs, exact: bool) -> list[list[Part]]:
+    """Return for each number with units the parts that it has, those of one unit together.
+
+    Args:
+        sketch: the outputs.
+        exact: whether to return those of numbers that are multiples of their smallest unit, or those of the others.
+    """
+    layout, found = sketch.layout, []
+    smallest = {
+        column: min(unit for one, unit in layout.units if one == column) for column, _ in layout.units
+    }
+    for shown, unit in layout.units:
+        known = sketch.seen(layout.view).reshape(len(sketch.rows), -1)[:, shown].astype(np.float64)
+        known, least = known[np.isfinite(known)], smallest[shown]
+        if (multiples(known, least) or bool((known == np.rint(known)).all())) != exact:
+            continue
+        most = float(np.ptp(known)) / unit / 2
+        kinds = PARTS if exact and unit == least else DIGITS
+        fitting = [part for part in kinds if part[0] * part[1] <= most] or [(1, 10)]
+        found.append([(_number_of(layout, shown), unit, *part) for part in fitting])
+    return found
+
+
+def _exact_parts(sketch: Outputs) -> list[list[Part]]:
+    return _parts(sketch, exact=True)
+
+
+def _other_parts(sketch: Outputs) -> list[list[Part]]:
+    return _parts(sketch, exact=False)
+
+
 def _remainder(sketch: Outputs, rng: np.random.Generator) -> Event:
-    """Draw a modulus or a decimal digit; the event is a random half of the remainders, or half of their circle."""
-    layout = sketch.layout
-    shown, unit = layout.units[int(rng.integers(len(layout.units)))]
-    known = sketch.seen(layout.view).reshape(len(sketch.rows), -1)[:, shown].astype(np.float64)
-    known, column = known[np.isfinite(known)], _number_of(layout, shown)
-    whole = multiples(known, unit) or bool((known == np.rint(known)).all())
-    most = float(np.ptp(known)) / unit / 2
-    parts = [part for part in PARTS if part[0] * part[1] <= most and (whole or part in DIGITS)] or [(1, 10)]
-    place, modulus = parts[int(rng.integers(len(parts)))]
+    return _half_of(sketch.once(_exact_parts), rng)
+
+
+def _digit(sketch: Outputs, rng: np.random.Generator) -> Event:
+    return _half_of(sketch.once(_other_parts), rng)
+
+
+def _half_of(parts: Sequence[Sequence[Part]], rng: np.random.Generator) -> Event:
+    """Draw a number with its unit, and a part of it; the event is a random half of its values, or of their circle."""
+    chosen = parts[int(rng.integers(len(parts)))]
+    column, unit, place, modulus = chosen[int(rng.integers(len(chosen)))]
     wanted = (
         rng.permutation(modulus) if rng.random() < 0.5 else np.roll(np.arange(modulus), rng.integers(modulus))
     )
@@ -185,18 +223,25 @@ FURTHER: tuple[EventClass, ...] = (
         _atom,
     ),
     EventClass(
-        "a remainder or decimal digit",
-        f"one of the first {LIMIT} numbers that range over many units: one of its last three digits in its unit, or a"
-        f" remainder modulo {', '.join(str(m) for one, m in PARTS if one == 1)} if it is a multiple of the unit; a"
-        " random half of the remainders, or half of their circle",
-        lambda sketch: bool(sketch.layout.units),
-        _remainder,
-    ),
-    EventClass(
         "the length of an output",
         "the number of characters of a text, or of numbers and words; at least, or at most, a quantile of it",
         lambda sketch: not sketch.layout.plain and bool(np.ptp(_sizes(sketch))),
         _length,
+    ),
+    EventClass(
+        "a remainder or decimal digit of an exact number",
+        f"one of the first {LIMIT} numbers with a unit, if it is whole or has up to six decimals: one of its digits, or"
+        f" a remainder modulo {', '.join(str(m) for place, m in PARTS if place == 1)} in units of its last place; a"
+        " random half of the values, or half of their circle",
+        lambda sketch: bool(sketch.once(_exact_parts)),
+        _remainder,
+    ),
+    EventClass(
+        "one of six digits from the size of the spread on",
+        f"one of the first {LIMIT} numbers with a unit, if it has more decimals: its digit at the place of the distance"
+        " of its quartiles, or at one of the next five places; a random half of the digits, or half of their circle",
+        lambda sketch: bool(sketch.once(_other_parts)),
+        _digit,
     ),
 )
 """The further kinds of events. They are measured after those of `event_classes`, and none of them ends the count."""

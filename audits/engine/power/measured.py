@@ -43,8 +43,7 @@ KNOWN = "tails of a known likelihood ratio"
 OTHERS = (
     f"events of mass below {FLOOR:g}",
     "parities of three or more bits, and other joint events of three or more coordinates",
-    "other functions of the digits of a number, such as checksums, and digits finer than a hundredth of its spread"
-    " if it has no last decimal place",
+    "other digits of a number than the named ones, and functions of all digits, such as checksums",
     "low bits of floating-point numbers",
     "a rare tail, if the other large (or small) values are more frequent on the other input",
     "types of outputs that compare as equal, such as 3 and 3.0",

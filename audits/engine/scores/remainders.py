@@ -8,9 +8,8 @@ part, and uses the tables of remainders whose counts differ most between the inp
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ CYCLE = 21_000
 PARTS = ((1, 3), (1, 7), (1, 10), (1, 24), (1, 60), (1, 100), (1, 1000), (10, 10), (100, 10))
 """Pairs of a place and a modulus: the tables hold (whole part // place) modulo the modulus."""
 LIMIT, MANY = 32, 20
-"""At most this many numbers of an output are used: the first ones that range over at least `MANY` units."""
+"""At most `LIMIT` numbers with a unit are used: the first ones that range over at least `MANY` units."""
 MOST = 1 << 13
 """A fit uses at most this many samples, spread evenly."""
 KEPT, FEWEST = 8, 4
@@ -32,8 +31,10 @@ DECIMALS = (0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
 """The units of numbers with a few decimals."""
 FARTHEST = 2.0**28
 """A number with decimals has at most this many units. So its quotient by the unit is exact to less than `NUDGE`."""
-PLACES = 2
-"""The unit of any other number with fractions has this many decimal places more than the spread of the number."""
+PLACES = (2, 5)
+"""The units of any other number with fractions have so many decimal places more than the spread of the number."""
+LEVELS = 4
+"""The largest number of units of one number."""
 NUDGE = 1e-6
 """The share of a unit that is added before rounding down, so that 0.29 is 29 hundredths."""
 
@@ -88,7 +89,7 @@ class Remainders(Learned):
 def whole_parts(numbers: NDArray[Any], units: Sequence[float]) -> Ints:
     """Return the whole parts of numbers ``(n, columns)`` in the unit of each column, modulo `CYCLE`.
 
-    Arrays of integers are in units of 1. Infinity, and numbers whose whole part is beyond all doubles, become 0.
+    The units of arrays of integers are whole. Infinity, and numbers whose whole part is beyond all doubles, become 0.
 
     >>> whole_parts(np.array([[0.29, -0.5]]), [0.01, 1.0]).tolist()
     [[29, 20999]]
@@ -96,7 +97,8 @@ def whole_parts(numbers: NDArray[Any], units: Sequence[float]) -> Ints:
     True
     """
     if numbers.dtype.kind in "iu":
-        return np.asarray(numbers.astype(f"{numbers.dtype.kind}8") % CYCLE).astype(np.int64)
+        kind = f"{numbers.dtype.kind}8"
+        return np.asarray(numbers.astype(kind) // np.asarray(units).astype(kind) % CYCLE).astype(np.int64)
     if numbers.dtype.kind == "O":
         rows = [
             [_whole_part(x, unit) for x, unit in zip(row, units, strict=True)] for row in numbers.tolist()
@@ -108,13 +110,13 @@ def whole_parts(numbers: NDArray[Any], units: Sequence[float]) -> Ints:
 
 
 def _whole_part(number: float, unit: float) -> int:
-    """Return the whole part of one number, modulo `CYCLE`; a Python integer in units of 1 is exact.
+    """Return the whole part of one number, modulo `CYCLE`; it is exact for a Python integer and a whole unit.
 
     >>> _whole_part(2**80 + 1, 1.0) == (2**80 + 1) % CYCLE, _whole_part(math.inf, 1.0), _whole_part(2**2000, 0.1)
     (True, 0, 0)
     """
-    if isinstance(number, int) and unit == 1:
-        return number % CYCLE
+    if isinstance(number, int) and unit >= 1:
+        return number // int(unit) % CYCLE
     try:
         return math.floor(number / unit + NUDGE) % CYCLE
     except OverflowError:  # infinite, or the whole part is
@@ -154,23 +156,30 @@ def _summed(
     return total
 
 
-def unit_of(column: Floats) -> float:
-    """Return the unit of some values of a number.
+def steps_of(column: Floats) -> Iterator[float]:
+    """Generate the units of some values of a number, in which three digits each are used.
 
-    The unit of whole numbers is 1, and that of numbers with a few decimals is their last decimal place. Otherwise it
-    is a power of ten that is small beside the spread.
+    The first unit of whole numbers is 1, and that of numbers with a few decimals is their last decimal place. The next
+    ones are 1,000 times larger. Other numbers have two units, for the first six digits from the size of the spread on.
 
-    >>> unit_of(np.array([5.0, 7.0])), unit_of(np.array([0.5, 2.0, 3.25])), unit_of(np.array([2**0.5, 2.0, 3.25]))
-    (1.0, 0.01, 0.01)
+    >>> list(steps_of(np.array([5.0, 70000.0]))), list(steps_of(np.array([0.5, 2.0, 3.25])))
+    ([1.0, 1000.0], [0.01])
+    >>> list(steps_of(np.array([2**0.5, 2.0, 3.25])))
+    [0.01, 1e-05]
     """
-    if (column == np.rint(column)).all():
-        return 1.0
-    for unit in DECIMALS:
-        if multiples(column, unit) and np.ptp(column) >= MANY * unit:
-            return unit
-    low, high = np.quantile(column, [0.25, 0.75], method="nearest")
-    spread = min(max(float(high) - float(low), 1e-290), 1e290)
-    return float(10.0 ** (math.floor(math.log10(spread)) - PLACES))
+    wide = float(np.ptp(column))
+    first = 1.0 if (column == np.rint(column)).all() else next(_last_places(column, wide), None)
+    if first is None:
+        low, high = np.quantile(column, [0.25, 0.75], method="nearest")
+        spread = min(max(float(high) - float(low), 1e-280), 1e280)
+        yield from (float(10.0 ** (math.floor(math.log10(spread)) - places)) for places in PLACES)
+    else:
+        units = (first * 1000.0**level for level in range(LEVELS))
+        yield from (unit for unit in units if unit == first or wide >= MANY * unit)
+
+
+def _last_places(column: Floats, wide: float) -> Iterator[float]:
+    return (unit for unit in DECIMALS if wide >= MANY * unit and multiples(column, unit))
 
 
 def multiples(column: Floats, unit: float) -> bool:
@@ -186,12 +195,17 @@ def multiples(column: Floats, unit: float) -> bool:
 
 
 def units_of(numbers: Floats, columns: Sequence[int]) -> tuple[tuple[int, float], ...]:
-    """Return the first `LIMIT` columns that range over `MANY` units, each with its unit.
+    """Return at most `LIMIT` columns with a unit, the first unit of each column first.
+
+    A column that ranges over fewer than `MANY` units is left out.
 
     >>> units_of(np.array([[0.0, 1.0], [70.0, 3.0]]), [0, 1])
     ((0, 1.0),)
     """
-    found = ((one, unit_of(numbers[:, one])) for one in columns)
-    return tuple(
-        islice(((one, unit) for one, unit in found if np.ptp(numbers[:, one]) >= MANY * unit), LIMIT)
-    )
+    found = [
+        (level, one, unit)
+        for one in columns
+        for level, unit in enumerate(steps_of(numbers[:, one]))
+        if np.ptp(numbers[:, one]) >= MANY * unit
+    ]
+    return tuple((one, unit) for _, one, unit in sorted(found)[:LIMIT])
