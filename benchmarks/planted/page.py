@@ -104,7 +104,8 @@ def wrong(case: Case, audit: Answer) -> bool:
     covered = {name for name, one in audit.get("power", {}).items() if one["enough"]}
     heavy = case.loss is not None and case.loss >= 2 * case.claim[0]
     named = CLASSES.get(case.event, "-")
-    return heavy and consistent(audit) and any(name.startswith(named) for name in covered)
+    begins = (named, "one of six digits") if case.event is Event.REMAINDER else (named,)
+    return heavy and consistent(audit) and any(name.startswith(begins) for name in covered)
 
 
 def _counts(faults: list[tuple[Case, Answer]]) -> str:
