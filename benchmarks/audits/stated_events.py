@@ -183,6 +183,13 @@ def digit(sketch: Outputs, rng: Generator) -> Inside:
     return lambda outputs: chosen[np.rint(_at(column, outputs) * 100).astype(np.int64) // power % 10]
 
 
+def digit_of_spread(sketch: Outputs, rng: Generator) -> Inside:
+    """Draw a coordinate of numbers that vary by 1 to 10, one of six digits from the ones on, and half of its values."""
+    column, power = _column(sketch, rng), 10 ** int(rng.integers(6))
+    chosen = _half_of_remainders(10, rng)
+    return lambda outputs: chosen[np.floor(_at(column, outputs) * power).astype(np.int64) % 10]
+
+
 def _half_of_remainders(modulus: int, rng: Generator) -> NDArray[np.bool_]:
     """Return a random half of the remainders, or half of their circle."""
     if rng.random() < 0.5:

@@ -120,6 +120,7 @@ def placed(law: Law, drawn: Drawn, wanted: NDArray[np.bool_], rng: Generator) ->
 TAIL, THRESHOLD = "a tail of one coordinate", "one coordinate beyond a threshold"
 PROJECTION, PARITY = "a random projection", "parity of two bits"
 LOW_BITS, REMAINDER = "adjacent low bits of a number", "a remainder or decimal digit of an exact number"
+DIGIT = "one of six digits from the size of the spread on"
 TOKEN, LENGTH, VALUE = "presence or order of a token", "the length of an output", "one value that repeats"
 NORM, INTERVAL = "a norm", "an interval of one coordinate"
 JOINT = "two coordinates beyond thresholds"
@@ -245,6 +246,7 @@ def _digits_and_words() -> list[Fault]:
         *_of(LOW_BITS, events.low_bits, *whole),
         *_of(REMAINDER, events.remainder, *remainders),
         *_of(REMAINDER, events.digit, (laws.rounded(1, 2, 40.0), 1, "an amount with 2 decimals")),
+        *_of(DIGIT, events.digit_of_spread, (laws.exponential(1), 1, "an exponential number")),
         *_of(VALUE, events.value, *values),
         *_of(TOKEN, events.token, *tokens, cap=OBJECTS),
         *_of(LENGTH, events.length, *lengths, cap=OBJECTS),
