@@ -72,7 +72,15 @@ def fifth_digit(value, n, rng):
     return rng.integers(0, 90, n) * 100_000 + digit * 10_000 + rng.integers(0, 10_000, n)
 
 
-@pytest.mark.parametrize("mechanism", [modulo, decimal, inside, last_decimal, third_of_many, fifth_digit])
+def printed_digit(value, n, rng):
+    """Amounts of both signs with two decimals, whose last printed digit is never 4 on one input."""
+    amounts = np.round(rng.laplace(0, 300, 2 * n + 50), 2)
+    return (amounts[np.rint(np.abs(amounts) * 100) % 10 != 4] if value else amounts)[:n]
+
+
+@pytest.mark.parametrize(
+    "mechanism", [modulo, decimal, inside, last_decimal, third_of_many, fifth_digit, printed_digit]
+)
 def test_an_event_that_no_threshold_shows_is_found(bits, mechanism):
     found = audit("digits", PureDP(1.0), mechanism, bits, seed=0, budget=BUDGET, power=False)
     assert found.verdict is Finding.VIOLATION

@@ -41,7 +41,7 @@ def test_every_required_class_is_seen_and_the_answer_lists_them(bits):
         "one coordinate beyond a threshold",
         "adjacent low bits of a number",
     }
-    assert answer["power"].keys() == classes
+    assert answer["power"].keys() >= classes
     for one in answer["power"].values():
         assert one["enough"]
         assert one["seen"] >= 0.95 * one["runs"]

@@ -159,7 +159,7 @@ def _parts(sketch: Outputs, exact: bool) -> list[list[Part]]:
             continue
         most = float(np.ptp(known)) / unit / 2
         kinds = PARTS if exact and unit == least else DIGITS
-        fitting = [part for part in kinds if part[0] * part[1] <= most] or [(1, 10)]
+        fitting = [part for part in kinds if not exact or part[0] * part[1] <= most] or [(1, 10)]
         found.append([(_number_of(layout, shown), unit, *part) for part in fitting])
     return found
 

@@ -67,7 +67,10 @@ class Remainders(Learned):
     def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
         """Return a function from outputs to scores, which uses remainders that occur at least `FEWEST` times."""
         step = max(1, -(-len(labels) // MOST))
-        drawn, known = self._whole_parts(outputs[::step]), labels[::step]
+        every = replace(
+            self, columns=self.columns * 2, units=(*self.units, *(-unit for unit in self.units))
+        )  # the digits of negative numbers as they are printed, too
+        drawn, known = every._whole_parts(outputs[::step]), labels[::step]
         places = [(column, place, modulus) for column in range(drawn.shape[1]) for place, modulus in PARTS]
         tables = [_counts(drawn[:, column], place, modulus, known) for column, place, modulus in places]
         clear = np.array([_deviations(table) for table in tables])
@@ -75,7 +78,7 @@ class Remainders(Learned):
         needed = np.sqrt(2 * np.log(max(clear.size, 2)))
         found = [(places[one], _odds(tables[one])) for one in order if clear[one] > needed or one == order[0]]
         used = sorted({column for (column, _, _), _ in found})
-        parts = replace(self, columns=self._only(self.columns, used), units=self._only(self.units, used))
+        parts = replace(self, columns=self._only(every.columns, used), units=self._only(every.units, used))
         return lambda later: _summed(found, used, parts._whole_parts(later))
 
     @staticmethod
@@ -89,24 +92,35 @@ class Remainders(Learned):
 def whole_parts(numbers: NDArray[Any], units: Sequence[float]) -> Ints:
     """Return the whole parts of numbers ``(n, columns)`` in the unit of each column, modulo `CYCLE`.
 
+    A negative unit stands for the absolute values of the numbers, in units of its absolute value.
+
     The units of arrays of integers are whole. Infinity, and numbers whose whole part is beyond all doubles, become 0.
 
     >>> whole_parts(np.array([[0.29, -0.5]]), [0.01, 1.0]).tolist()
     [[29, 20999]]
+    >>> whole_parts(np.array([[-24]]), [-1.0]).tolist()
+    [[24]]
     >>> whole_parts(np.array([[math.inf], [2**80]], dtype=object), [1.0])[:, 0].tolist() == [0, 2**80 % CYCLE]
     True
     """
     if numbers.dtype.kind in "iu":
         kind = f"{numbers.dtype.kind}8"
-        return np.asarray(numbers.astype(kind) // np.asarray(units).astype(kind) % CYCLE).astype(np.int64)
+        signed = _signed(numbers.astype(kind), units)
+        return np.asarray(signed // np.abs(units).astype(kind) % CYCLE).astype(np.int64)
     if numbers.dtype.kind == "O":
         rows = [
             [_whole_part(x, unit) for x, unit in zip(row, units, strict=True)] for row in numbers.tolist()
         ]
         return np.array(rows, np.int64).reshape(numbers.shape)
     with np.errstate(over="ignore", invalid="ignore"):
-        whole = np.floor(numbers.astype(np.float64, copy=False) / np.asarray(units) + NUDGE)
+        signed = _signed(numbers.astype(np.float64, copy=False), units)
+        whole = np.floor(signed / np.abs(units) + NUDGE)
         return np.where(np.isfinite(whole), np.mod(whole, CYCLE), 0).astype(np.int64)
+
+
+def _signed(numbers: NDArray[Any], units: Sequence[float]) -> NDArray[Any]:
+    """Return the numbers, or their absolute values in columns with a negative unit."""
+    return np.where(np.asarray(units) < 0, np.abs(numbers), numbers)
 
 
 def _whole_part(number: float, unit: float) -> int:
@@ -115,6 +129,8 @@ def _whole_part(number: float, unit: float) -> int:
     >>> _whole_part(2**80 + 1, 1.0) == (2**80 + 1) % CYCLE, _whole_part(math.inf, 1.0), _whole_part(2**2000, 0.1)
     (True, 0, 0)
     """
+    if unit < 0:
+        number, unit = abs(number), -unit
     if isinstance(number, int) and unit >= 1:
         return number // int(unit) % CYCLE
     try:
