@@ -441,7 +441,9 @@ def test_what_reveals_nothing_is_never_a_violation(law, state, fault, often, per
         else each(odd, **tokens)
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpproof.audits.engine.runner.measured", lambda *_given: unmeasured("not asked here"))
+        patch.setattr(
+            "dpproof.audits.engine.runner.measured", lambda *_given, **_more: unmeasured("not asked here")
+        )
         try:
             found = audit("odd", PureDP(0.2), made, BITS, seed=period, alpha=1e-6, budget=3000)
         except MechanismError:

@@ -144,10 +144,10 @@ def test_what_is_missed_of_a_further_class_is_listed_as_not_covered(bits):
     """Thresholds alone see no remainder. The answer stays consistent, and says that remainders are not covered."""
 
     def uniform(value, n, rng):
-        return rng.integers(0, 1000, n)
+        return rng.integers(0, 1_000_000, n)
 
     shown = audit("all", PureDP(1.0), uniform, bits, seed=0, budget=60_000)
-    named = audit("some", PureDP(1.0), uniform, bits, ["identity", "low_bytes"], seed=0, budget=60_000)
+    named = audit("some", PureDP(1.0), uniform, bits, ["identity"], seed=0, budget=60_000)
     assert "a remainder or decimal digit of an exact number" in shown.power
     assert "a remainder or decimal digit of an exact number" not in named.power
     assert any(

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from benchmarks.audits import stated, stated_page
 from benchmarks.audits.stated import CASES, KINDS, answers, chosen, tasks
@@ -17,9 +18,8 @@ from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
 
-ALPHA, MOST = 0.05, 0.1
-RUNS = math.ceil(math.log(ALPHA) / math.log(1 - MOST))
-"""So many runs without a miss reject "at least a share `MOST` is missed" at level `ALPHA`."""
+ALPHA, MOST, RUNS, MISSES = 0.05, 0.2, 30, 2
+"""At most `MISSES` in `RUNS` runs reject "at least a share `MOST` is missed" at level `ALPHA`."""
 NEEDED = {one.name for one in CLASSES}
 FIRST = {fault.kind: name for name, fault in reversed(FAULTS.items()) if fault.kind in NEEDED}
 """Class of events that *consistent* needs -> its first fault."""
@@ -29,7 +29,8 @@ FIRST = {fault.kind: name for name, fault in reversed(FAULTS.items()) if fault.k
 @pytest.mark.parametrize("name", FIRST.values(), ids=FIRST)
 def test_a_fault_in_each_class_of_events_is_hardly_ever_called_consistent(name):
     counts = answers(name, 32_000 if CASES[name].kind == TAIL else 6_000, RUNS)
-    assert counts["consistent"] == 0
+    assert binom.cdf(MISSES, RUNS, MOST) <= ALPHA
+    assert counts["consistent"] <= MISSES
     assert counts["violation"] >= 0.5 * RUNS  # most of what is not called consistent is found
 
 

@@ -109,7 +109,9 @@ def test_the_place_of_a_sample_tells_nothing_of_its_label():
 @pytest.mark.slow
 def test_equal_rows_whose_scores_differ_by_rounding_are_no_evidence(monkeypatch):
     """A word that comes at times, on both inputs alike; its score is a sum over many columns."""
-    monkeypatch.setattr("dpproof.audits.engine.runner.measured", lambda *_given: unmeasured("not asked here"))
+    monkeypatch.setattr(
+        "dpproof.audits.engine.runner.measured", lambda *_given, **_more: unmeasured("not asked here")
+    )
 
     def word(_value, rng):
         return "abort" if rng.random() < 0.05 else 1.0
