@@ -23,7 +23,8 @@ NOISE = {scale: N.LaplaceMechanism(1 / scale, 1.0) for scale in (1, 10, 300, 100
 NORMAL = N.GaussianMechanism(1.0, 1e-6, 1.0)
 SIGMA = NORMAL.noise_confidence_interval(0.95, 0.0).upper_bound / norm.ppf(0.975)
 CENTRES = (50.0, -20.0, 7.0, 0.0, -300.0, 12.0, 1.0, 90.0)
-Event_, Make = Callable[[Any], bool], Callable[[], Any]
+Holds = Callable[[Any], bool]
+Make = Callable[[], Any]
 
 
 def add(name: str, fault: str, event: Event, tilt: Tilt, make: Make) -> None:
@@ -60,12 +61,12 @@ def digit(unit: float, value: int, loss: float, at: int | None = None) -> Tilt:
 
     def event(output: Any) -> bool:
         number = abs(output if at is None else output[at])
-        return floor(number / unit + 1e-6) % 10 == value
+        return bool(floor(number / unit + 1e-6) % 10 == value)
 
     return Tilt(0.1, loss, event)
 
 
-def whole(centre: int, scale: int, loss: float, event: Event_, at: int | None = None) -> Tilt:
+def whole(centre: int, scale: int, loss: float, event: Holds, at: int | None = None) -> Tilt:
     """Return a tilt of an event of a whole number with rounded Laplace noise; its probability is a sum."""
     law, far = laplace(centre, scale), 30 * scale
     share = sum(
@@ -82,10 +83,8 @@ def between(low: float, high: float, centre: float, loss: float, at: int | None 
 
 def length(vector: list[float]) -> float:
     """Return the Euclidean distance of Gaussian numbers from their centres, in standard deviations."""
-    return (
-        sqrt(sum((one - centre) ** 2 for one, centre in zip(vector, CENTRES[: len(vector)], strict=True)))
-        / SIGMA
-    )
+    centred = (one - centre for one, centre in zip(vector, CENTRES[: len(vector)], strict=True))
+    return float(sqrt(sum(one * one for one in centred)) / SIGMA)
 
 
 NO, LESS, MORE = "are drawn again", "are often drawn again", "are often drawn again, except those that"
