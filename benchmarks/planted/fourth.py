@@ -210,3 +210,20 @@ add("outside_same_cents", f"rows of two amounts with the same last decimal {NO}"
 STEPS = Tilt(0.2, -2.4, lambda row: (row[0] + row[1]) % 5 == 1)
 PAIR = several(noisy(100.0, 300, 0), noisy(800.0, 300, 0))
 add("outside_sum_modulo_5", f"pairs whose sum is 1 modulo 5 {LESS}", Event.NONE, STEPS, PAIR)
+
+# A second set, written after the answers on all faults above were known: last decimals far below the spread.
+FIRST_SET = len(CASES)
+MICRO = noisy(2500.0, 300, 6)
+add("sixth_decimal_never_4", f"amounts with the sixth decimal 4 {NO}", R, digit(1e-6, 4, -INF), MICRO)
+add("third_of_six_decimals", f"amounts {MORE} have the third decimal 7", R, digit(0.001, 7, 2.0), MICRO)
+COUNTED = several(noisy(40.0, 10, 0), noisy(900.0, 300, 5), noisy(0.0, 10, 1), noisy(5.0, 10))
+add(
+    "fifth_decimal_of_second",
+    f"rows with a certain fifth decimal 2 {NO}",
+    R,
+    digit(1e-5, 2, -INF, 1),
+    COUNTED,
+)
+UNITS = noisy(3e9, 1_000_000, 0)
+HUNDREDTH = Tilt(0.01, 2.0, lambda total: total % 100 == 37)
+add("last_two_digits_of_large", f"numbers {MORE} end in 37", R, HUNDREDTH, UNITS)
