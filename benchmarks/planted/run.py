@@ -15,7 +15,7 @@ from benchmarks.planted.case import Case
 
 PACKAGES = {
     "diffprivlib": ("diffprivlib_cases", "diffprivlib_third", "diffprivlib_third_narrow"),
-    "python-dp": ("pydp_cases", "pydp_third", "pydp_third_narrow", "pydp_third_unusual"),
+    "python-dp": ("pydp_cases", "pydp_third", "pydp_third_narrow", "pydp_third_unusual", "fourth"),
     "opendp": ("opendp_cases", "opendp_third"),
     "pipeline-dp": ("pipeline_dp_third",),
     "multi-freq-ldpy": ("multi_freq_ldpy_third", "multi_freq_ldpy_third_narrow"),
