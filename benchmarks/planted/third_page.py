@@ -57,7 +57,7 @@ A fourth user, who had not read the engine either, then planted 32 faults (`benc
 each once, for at most 60 seconds, on the code after this mend. Of 24 faults in a documented class with at least twice
 the promise, 24 were *violation*, and so were 4 weaker ones. Of 4 faults outside of the classes 1 was found, 1 was
 *consistent*, and 2 were *inconclusive*. Of 4 more faults, written after these answers, 3 were found. The last one was
-*consistent*: a digit that the answer did not name as covered. Then this user found one more wrong assurance by hand: the
+*consistent*: a digit that the answer did not name as covered. Then this user found one wrong assurance by hand: the
 last printed digit of amounts of both signs. The digit of a negative number was that of the number rounded down. Audits
 now also bet on the digits of absolute values, and find this fault.
 
