@@ -6,33 +6,14 @@ was audited.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from functools import partial
 
-from benchmarks.planted.case import BITS, INF, REPLACE, Case, Cases, Event
+from benchmarks.planted.case import INF, Cases, Event
 from benchmarks.planted.diffprivlib_third import geometric, share, tilt
-from benchmarks.planted.tilt import Tilt
+from benchmarks.planted.tilt import Tilt, added
 
 CASES = Cases("diffprivlib")
-
-
-def add(name: str, fault: str, event: Event, tilt: Tilt, make: Callable[[], Any], **options: Any) -> None:
-    """Add a fault on ten bits: the number of ones decides how frequent the event is."""
-    CASES.append(
-        Case(
-            name,
-            CASES.package,
-            f"If the number of ones is odd, {fault}.",
-            tilt.fault(make),
-            BITS,
-            relation=REPLACE,
-            event=event,
-            author=3,
-            set=2,
-            **tilt.facts,
-            options=options,
-        )
-    )
+add = partial(added, CASES, 2)
 
 
 NO = "are drawn again"

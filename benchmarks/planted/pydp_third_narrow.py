@@ -8,38 +8,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from math import exp, log, sqrt
 from typing import Any
 
 from scipy.stats import chi2, norm
 
-from benchmarks.planted.case import BITS, INF, REPLACE, Case, Cases, Event
+from benchmarks.planted.case import INF, Cases, Event
 from benchmarks.planted.pydp_third import SIGMA, WEIGHTS, beyond, length, normals, weighted, wide, wides
-from benchmarks.planted.tilt import Tilt
+from benchmarks.planted.tilt import Tilt, added
 
 CASES = Cases("python-dp")
 SPREAD = SIGMA * sqrt(sum(weight * weight for weight in WEIGHTS))
 EDGE, RADIUS = SPREAD * norm.ppf(0.99), sqrt(chi2.ppf(0.01, 5))
 STEP = -10 * log(exp(-0.3) - 0.02)
-
-
-def add(name: str, fault: str, event: Event, tilt: Tilt, make: Callable[[], Any], **options: Any) -> None:
-    """Add a fault on ten bits: the number of ones decides how frequent the event is."""
-    CASES.append(
-        Case(
-            name,
-            CASES.package,
-            f"If the number of ones is odd, {fault}.",
-            tilt.fault(make),
-            BITS,
-            relation=REPLACE,
-            event=event,
-            author=3,
-            set=2,
-            **tilt.facts,
-            options=options,
-        )
-    )
+add = partial(added, CASES, 2)
 
 
 def decimal(place: int, value: int, loss: float, at: int | None = None) -> Tilt:

@@ -9,36 +9,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from math import log
 from typing import Any
 
 from scipy.stats import gamma, laplace
 
-from benchmarks.planted.case import BITS, FIVE, INF, REPLACE, Case, Cases, Event
+from benchmarks.planted.case import FIVE, INF, Cases, Event
 from benchmarks.planted.pydp_third import N, wide, wides
-from benchmarks.planted.tilt import Tilt
+from benchmarks.planted.tilt import Tilt, added
 
 CASES = Cases("python-dp")
 BROAD, NARROW, COIN = (N.LaplaceMechanism(epsilon, 1.0) for epsilon in (0.001, 1.0, 1.0))
-
-
-def add(name: str, fault: str, event: Event, tilt: Tilt, make: Callable[[], Any], **options: Any) -> None:
-    """Add a fault on ten bits: the number of ones decides how frequent the event is."""
-    CASES.append(
-        Case(
-            name,
-            CASES.package,
-            f"If the number of ones is odd, {fault}.",
-            tilt.fault(make),
-            BITS,
-            relation=REPLACE,
-            event=event,
-            author=3,
-            set=3,
-            **tilt.facts,
-            options=options,
-        )
-    )
+add = partial(added, CASES, 3)
 
 
 def broad() -> int:

@@ -15,6 +15,8 @@ from functools import cached_property
 from math import exp, inf, log
 from typing import Any
 
+from benchmarks.planted.case import BITS, REPLACE, Case, Cases, Event
+
 
 def odd(bits: Any) -> bool:
     """Whether the number of ones is odd. It changes whenever one bit changes."""
@@ -82,3 +84,39 @@ class Tilt:
         low = min(self.share, self.tilted) if self.loss < 0 else 1 - self.tilted
         was = self.share if self.loss < 0 else 1 - self.share
         return low * (1 - was) / (was * (1 - low))
+
+
+def added(
+    cases: Cases,
+    written: int,
+    name: str,
+    fault: str,
+    event: Event,
+    tilt: Tilt,
+    make: Callable[[], Any],
+    **options: Any,
+) -> None:
+    """Add a fault on ten bits to the cases: the number of ones decides how frequent the event is.
+
+    Args:
+        cases: the cases of a package.
+        written: the number of the third user's set to which the fault belongs.
+        name, fault, event, options: those of `Case`; the sentence of the fault begins "If the number of ones is odd".
+        tilt: the change of the event.
+        make: a function that returns an output of the mechanism.
+    """
+    cases.append(
+        Case(
+            name,
+            cases.package,
+            f"If the number of ones is odd, {fault}.",
+            tilt.fault(make),
+            BITS,
+            relation=REPLACE,
+            event=event,
+            author=3,
+            set=written,
+            **tilt.facts,
+            options=options,
+        )
+    )

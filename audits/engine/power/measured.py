@@ -49,8 +49,10 @@ OTHERS = (
     "types of outputs that compare as equal, such as 3 and 3.0",
 )
 """The kinds of events in which no violations are planted."""
-AFTER_LIMIT = f"remainders and decimal digits of all but {LIMIT} numbers of an output"
-"""The numbers of long outputs in whose remainders no violations are planted."""
+AFTER_LIMIT = (
+    f"remainders and digits beyond the first {LIMIT} groups of three digits of the numbers in an output"
+)
+"""The digits of long outputs in which no violations are planted."""
 CUT = f"what follows the first {FARTHEST} numbers and words of an output"
 """The part of long outputs in which no violations are planted."""
 
