@@ -97,7 +97,7 @@ def one_of(waiting: int) -> Iterator[None]:
 
 @contextmanager
 def optional() -> Iterator[None]:
-    """Let work that an answer does not need raise `OutOfTimeError` while there is time for other work.
+    """Limit work that an answer can do without to three quarters of the remaining time, and to the share of `one_of`.
 
     >>> with ending_at(time.monotonic() + 60), optional():
     ...     time_left() <= 45

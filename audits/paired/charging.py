@@ -187,7 +187,7 @@ def _chances(at: int, one: Draw, other: Draw) -> Charge:
 
 
 def _chosen(found: Charge, chances: Any, new: Any) -> Charge:
-    """Charge a choice with the probabilities of the two runs."""
+    """Return the privacy loss of a random choice: the largest log-ratio of its probabilities in the two runs."""
     loss = max(map(_log_ratio, chances.tolist(), new.tolist()))
     return _pure(found, loss, "a choice", [(chances, new)], exact=True)
 

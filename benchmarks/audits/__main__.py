@@ -87,7 +87,7 @@ def _part(name: str) -> str:
 
 
 def _stated(path: Path, given: argparse.Namespace, executor: Executor, version: str) -> None:
-    """Search budgets and run audits until nothing is left, then write the section."""
+    """Measure the faults that have no rows yet, then write the section on stated and real power."""
     labels = {"engine": version, "faults": stated.faults()}
     while todo := list(stated.tasks(read(path, **labels), given.runs, given.only)):
         collect(path, stated.measured, todo, executor, **labels)

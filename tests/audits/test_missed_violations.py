@@ -79,7 +79,7 @@ def test_a_search_doubles_the_budget_until_the_class_is_covered_and_resumes():
 
 
 def test_a_stated_power_that_is_too_high_is_the_worst_difference(tmp_path):
-    """The section has a row for each fault with runs of the last engine, and says where the limit is broken."""
+    """Rows of an older engine are left out, and the section says for which fault the difference is too large."""
     names = list(FAULTS)[:2]
     rows = []
     for name, found in zip(names, (400, 300), strict=True):

@@ -58,7 +58,7 @@ def test_each_primitive_is_under_replay(noise):
 
 
 def test_the_loss_of_a_choice_is_that_of_its_two_laws():
-    """A choice composes with noise, and delta covers its rare outcomes."""
+    """The losses of a random choice and of added noise are composed, and rare outcomes count towards delta."""
 
     def both(data, rng):
         return rng.choice(2, p=[0.1 * len(data), 1 - 0.1 * len(data)]), len(data) + rng.laplace()

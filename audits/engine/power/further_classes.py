@@ -138,7 +138,7 @@ def _number_of(layout: Layout, column: int) -> int:
 
 
 Part = tuple[int, float, int, int]
-"""A part of a number: its column, its unit, and a pair of `PARTS`."""
+"""A digit or remainder of a number: the column, the unit, and the place and modulus as in `PARTS`."""
 
 
 def _parts(sketch: Outputs, exact: bool) -> list[list[Part]]:

@@ -84,7 +84,7 @@ def _aim(data: pd.DataFrame) -> Any:
     tabular = import_module("synthcity.plugins.core.models.tabular_aim").TabularAIM
     made: list[Any] = []
 
-    class Engine(module.FactoredInference):  # type: ignore[name-defined,misc]
+    class Engine(module.FactoredInference):  # type: ignore[name-defined,misc]  # a class of a module that is loaded at run time
         """The inference of synthcity with few steps, which notes what it is given."""
 
         def __init__(self, domain: Any, **settings: Any) -> None:
