@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.power.further_classes import FURTHER
 from dpproof.audits.engine.power.planting import Scaled, scaled
 from dpproof.audits.engine.scores.layout import Layout
-from dpproof.audits.engine.scores.remainders import CYCLE, whole_parts
+from dpproof.audits.engine.scores.remainders import CYCLE, steps_of, whole_parts
 from dpproof.audits.engine.worst_pair import EachOf, _united
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
@@ -52,6 +53,11 @@ def inside(value, n, rng):
     """Uniform numbers that are between 0.4 and 0.6 in the event."""
     middle, ends = rng.uniform(0.4, 0.6, n), rng.choice([0.0, 0.6], n) + rng.uniform(0, 0.4, n)
     return np.where(_in_event(value, n, rng), middle, ends)
+
+
+def often(usual, value, n, rng):
+    """The numbers of `decimal`, and four times of five one usual value: zeros of a sparse release, or infinity."""
+    return np.where(rng.random(n) < 0.8, usual, decimal(value, n, rng))
 
 
 def last_decimal(value, n, rng):
@@ -212,3 +218,16 @@ def test_whole_parts_of_python_numbers_are_those_of_doubles_and_exact_beyond():
     assert objects.tolist() == whole_parts(np.array(numbers)[:, None], [0.01]).tolist()
     assert whole_parts(np.array([[10**400 + 7]], dtype=object), [1.0]).tolist() == [[(10**400 + 7) % CYCLE]]
     assert whole_parts(np.array([[100]], dtype=np.int8), [1.0]).tolist() == [[100]]
+
+
+@pytest.mark.parametrize("usual", [0.0, 7.5, math.inf])
+def test_a_value_that_is_most_frequent_does_not_hide_the_digits_of_the_others(bits, usual):
+    """The quartiles of the outputs are equal. Their digits had been those of units of 1e-282, and called covered."""
+    found = audit("often", PureDP(1.0), partial(often, usual), bits, seed=0, budget=BUDGET)
+    assert (found.verdict, found.score) == (Finding.VIOLATION, "remainders")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("numbers", [[], [math.inf] * 4, [math.inf, -math.inf], [0.3] * 5, [0.1, math.inf]])
+def test_numbers_without_digits_have_no_unit(numbers):
+    assert list(steps_of(np.array(numbers))) == []

@@ -25,7 +25,7 @@ from dpproof.audits.engine.power.event_classes import (
 from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.scores.atoms import coarse, row_tokens
 from dpproof.audits.engine.scores.layout import Layout
-from dpproof.audits.engine.scores.remainders import LIMIT, PARTS, multiples, whole_parts
+from dpproof.audits.engine.scores.remainders import INFINITE, LIMIT, PARTS, multiples, whole_parts
 
 DIGITS = ((1, 10), (10, 10), (100, 10))
 """The decimal digits among `PARTS`."""
@@ -154,7 +154,7 @@ def _parts(sketch: Outputs, exact: bool) -> list[list[Part]]:
     }
     for shown, unit in layout.units:
         known = sketch.seen(layout.view).reshape(len(sketch.rows), -1)[:, shown].astype(np.float64)
-        known, least = known[np.isfinite(known)], smallest[shown]
+        known, least = known[np.abs(known) < INFINITE], smallest[shown]
         if (multiples(known, least) or bool((known == np.rint(known)).all())) != exact:
             continue
         most = float(np.ptp(known)) / unit / 2
@@ -239,7 +239,8 @@ FURTHER: tuple[EventClass, ...] = (
     EventClass(
         "one of six digits from the size of the spread on",
         f"one of the first {LIMIT} numbers with a unit, if it has more decimals: its digit at the place of the distance"
-        " of its quartiles, or at one of the next five places; a random half of the digits, or half of their circle",
+        " of its quartiles (of the other values if the quartiles are equal), or at one of the next five places; a"
+        " random half of the digits, or half of their circle",
         lambda sketch: bool(sketch.once(_other_parts)),
         _digit,
     ),
