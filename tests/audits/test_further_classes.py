@@ -6,6 +6,7 @@ import math
 import time
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ from dpproof.audits.engine.checks.kept_state import WEAKNESS
 from dpproof.audits.engine.power.event_classes import FLOOR, HALF, EventClass, planted_in
 from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.power.further_classes import FURTHER
-from dpproof.audits.engine.power.planting import Scaled, scaled
+from dpproof.audits.engine.power.measured import Measurement
+from dpproof.audits.engine.power.planting import Planting, Scaled, scaled
 from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.engine.scores.remainders import CYCLE, steps_of, whole_parts
 from dpproof.audits.engine.worst_pair import EachOf, _united
@@ -225,6 +227,27 @@ def test_a_value_that_is_most_frequent_does_not_hide_the_digits_of_the_others(bi
     """The quartiles of the outputs are equal. Their digits had been those of units of 1e-282, and called covered."""
     found = audit("often", PureDP(1.0), partial(often, usual), bits, seed=0, budget=BUDGET)
     assert (found.verdict, found.score) == (Finding.VIOLATION, "remainders")
+
+
+@pytest.mark.parametrize(("numbers", "named"), [(16, True), (17, True), (15, False)])
+def test_digits_that_found_no_place_among_the_units_are_listed(numbers, named):
+    """A number with fractions has two units. The second one of the seventeenth number was left out."""
+    rows = np.random.default_rng(0).normal(size=(512, numbers))
+    sketch = Outputs(rows, Layout.of([rows]))
+    power = Measurement(sketch, cast(Planting, None), Scaled((ODDS,), (0.0,)), 0).power  # measures nothing
+    assert ("remainders and decimal digits beyond" in " ".join(power.not_covered)) == named
+
+
+def test_numbers_in_single_precision_are_no_exact_decimals(bits):
+    """The parity of the last printed decimal shows in no digit of a double, so an answer lists it as not covered."""
+
+    def single(value, n, rng):
+        odd = rng.random(n) < (0.97 if value else 0.03)
+        return ((2 * rng.integers(-150_000, 150_000, n) + odd) / 1000).astype(np.float32)
+
+    found = audit("single", PureDP(1.0), single, bits, seed=0, budget=BUDGET)
+    assert REMAINDER.name not in found.power
+    assert any("printed decimals of numbers in single" in text for text in found.not_covered)
 
 
 @pytest.mark.filterwarnings("error")

@@ -44,13 +44,15 @@ OTHERS = (
     f"events of mass below {FLOOR:g}",
     "parities of three or more bits, and other joint events of three or more coordinates",
     "other digits of a number than the named ones, and functions of all digits, such as checksums",
-    "low bits of floating-point numbers",
+    "low bits of floating-point numbers, and printed decimals of numbers in single or half precision",
     "a rare tail, if the other large (or small) values are more frequent on the other input",
     "types of outputs that compare as equal, such as 3 and 3.0",
 )
 """The kinds of events in which no violations are planted."""
-AFTER_LIMIT = f"remainders and decimal digits of all but {LIMIT} numbers of an output"
-"""The numbers of long outputs in whose remainders no violations are planted."""
+AFTER_LIMIT = (
+    f"remainders and decimal digits beyond {LIMIT} groups of three digits, the first of each number first"
+)
+"""The digits of outputs with many numbers in which no violations are planted."""
 CUT = f"what follows the first {FARTHEST} numbers and words of an output"
 """The part of long outputs in which no violations are planted."""
 
