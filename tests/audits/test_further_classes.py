@@ -57,6 +57,12 @@ def inside(value, n, rng):
     return np.where(_in_event(value, n, rng), middle, ends)
 
 
+def thirteenth_digit(value, n, rng):
+    """Whole numbers below 2^52 whose thirteenth digit is even in the event."""
+    digit = 2 * rng.integers(0, 5, n) + ~_in_event(value, n, rng)
+    return 10**13 * rng.integers(0, 440, n) + 10**12 * digit + rng.integers(0, 10**12, n)
+
+
 def often(usual, value, n, rng):
     """The numbers of `decimal`, and four times of five one usual value: zeros of a sparse release, or infinity."""
     return np.where(rng.random(n) < 0.8, usual, decimal(value, n, rng))
@@ -87,7 +93,8 @@ def printed_digit(value, n, rng):
 
 
 @pytest.mark.parametrize(
-    "mechanism", [modulo, decimal, inside, last_decimal, third_of_many, fifth_digit, printed_digit]
+    "mechanism",
+    [modulo, decimal, inside, last_decimal, third_of_many, fifth_digit, printed_digit, thirteenth_digit],
 )
 def test_an_event_that_no_threshold_shows_is_found(bits, mechanism):
     found = audit("digits", PureDP(1.0), mechanism, bits, seed=0, budget=BUDGET, power=False)

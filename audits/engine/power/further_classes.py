@@ -25,7 +25,7 @@ from dpproof.audits.engine.power.event_classes import (
 from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.scores.atoms import coarse, row_tokens
 from dpproof.audits.engine.scores.layout import Layout
-from dpproof.audits.engine.scores.remainders import INFINITE, LIMIT, PARTS, multiples, whole_parts
+from dpproof.audits.engine.scores.remainders import INFINITE, LEVELS, LIMIT, PARTS, multiples, whole_parts
 
 DIGITS = ((1, 10), (10, 10), (100, 10))
 """The decimal digits among `PARTS`."""
@@ -230,8 +230,9 @@ FURTHER: tuple[EventClass, ...] = (
     ),
     EventClass(
         "a remainder or decimal digit of an exact number",
-        f"one of the first {LIMIT} numbers with a unit, if it is whole or has up to six decimals: one of its digits, or"
-        f" a remainder modulo {', '.join(str(m) for place, m in PARTS if place == 1)} in units of its last place; a"
+        f"one of the first {LIMIT} numbers with a unit, if it is whole or has up to six decimals: one of its last"
+        f" {3 * LEVELS} digits, or a"
+        f" remainder modulo {', '.join(str(m) for place, m in PARTS if place == 1)} in units of its last place; a"
         " random half of the values, or half of their circle",
         lambda sketch: bool(sketch.once(_exact_parts)),
         _remainder,

@@ -35,8 +35,8 @@ PLACES = (2, 5)
 """The units of any other number with fractions have so many decimal places more than the spread of the number."""
 INFINITE = 1e300
 """Scores see infinity as this number."""
-LEVELS = 4
-"""The largest number of units of one number."""
+LEVELS = 5
+"""The largest number of units of one number. So all digits of whole numbers up to 2^52 are used."""
 NUDGE = 1e-6
 """The share of a unit that is added before rounding down, so that 0.29 is 29 hundredths."""
 
