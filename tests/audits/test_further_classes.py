@@ -63,6 +63,16 @@ def thirteenth_digit(value, n, rng):
     return 10**13 * rng.integers(0, 440, n) + 10**12 * digit + rng.integers(0, 10**12, n)
 
 
+def fourth_digit(value, n, rng):
+    """Integers beyond 2^53 whose fourth digit is even in the event."""
+    digit = 2 * rng.integers(0, 5, n) + ~_in_event(value, n, rng)
+    return 10**18 + 10**4 * rng.integers(0, 10**5, n) + 10**3 * digit + rng.integers(0, 10**3, n)
+
+
+def fourth_digit_of_python(value, n, rng):
+    return of_objects([10**30 + number for number in fourth_digit(value, n, rng).tolist()])
+
+
 def often(usual, value, n, rng):
     """The numbers of `decimal`, and four times of five one usual value: zeros of a sparse release, or infinity."""
     return np.where(rng.random(n) < 0.8, usual, decimal(value, n, rng))
@@ -98,6 +108,13 @@ def printed_digit(value, n, rng):
 )
 def test_an_event_that_no_threshold_shows_is_found(bits, mechanism):
     found = audit("digits", PureDP(1.0), mechanism, bits, seed=0, budget=BUDGET, power=False)
+    assert found.verdict is Finding.VIOLATION
+
+
+@pytest.mark.parametrize("mechanism", [fourth_digit, fourth_digit_of_python])
+def test_a_digit_of_an_integer_beyond_doubles_is_found_by_its_score_alone(bits, mechanism):
+    """The score had seen the digits of the distance from a central value, which mix two digits of the number."""
+    found = audit("wide", PureDP(1.0), mechanism, bits, ["remainders"], seed=0, budget=BUDGET, power=False)
     assert found.verdict is Finding.VIOLATION
 
 

@@ -24,7 +24,6 @@ from dpproof.audits.engine.power.event_classes import (
 )
 from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.scores.atoms import coarse, row_tokens
-from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.engine.scores.remainders import INFINITE, LEVELS, LIMIT, PARTS, multiples, whole_parts
 
 DIGITS = ((1, 10), (10, 10), (100, 10))
@@ -128,15 +127,6 @@ def _length(sketch: Outputs, rng: np.random.Generator) -> Event:
     return _sizes
 
 
-def _number_of(layout: Layout, column: int) -> int:
-    """Return the place of a number among all numbers of an output, from its first column in a score's view."""
-    if not layout.plain:
-        return column
-    if not layout.native:
-        return 0  # one Python number, which has several columns in the view
-    return column if layout.wide is None else column // layout.wide.columns_each
-
-
 Part = tuple[int, float, int, int]
 """A part of a number: its column, its unit, and a pair of `PARTS`."""
 
@@ -160,7 +150,7 @@ def _parts(sketch: Outputs, exact: bool) -> list[list[Part]]:
         most = float(np.ptp(known)) / unit / 2
         kinds = PARTS if exact and unit == least else DIGITS
         fitting = [part for part in kinds if not exact or part[0] * part[1] <= most] or [(1, 10)]
-        found.append([(_number_of(layout, shown), unit, *part) for part in fitting])
+        found.append([(layout.number_of(shown), unit, *part) for part in fitting])
     return found
 
 
