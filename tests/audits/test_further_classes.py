@@ -259,7 +259,7 @@ def test_digits_that_found_no_place_among_the_units_are_listed(numbers, named):
     rows = np.random.default_rng(0).normal(size=(512, numbers))
     sketch = Outputs(rows, Layout.of([rows]))
     power = Measurement(sketch, cast(Planting, None), Scaled((ODDS,), (0.0,)), 0).power  # measures nothing
-    assert ("remainders and decimal digits beyond" in " ".join(power.not_covered)) == named
+    assert ("remainders and digits beyond" in " ".join(power.not_covered)) == named
 
 
 def test_numbers_in_single_precision_are_no_exact_decimals(bits):

@@ -50,9 +50,9 @@ OTHERS = (
 )
 """The kinds of events in which no violations are planted."""
 AFTER_LIMIT = (
-    f"remainders and decimal digits beyond {LIMIT} groups of three digits, the first of each number first"
+    f"remainders and digits beyond the first {LIMIT} groups of three digits of the numbers in an output"
 )
-"""The digits of outputs with many numbers in which no violations are planted."""
+"""The digits of long outputs in which no violations are planted."""
 CUT = f"what follows the first {FARTHEST} numbers and words of an output"
 """The part of long outputs in which no violations are planted."""
 
