@@ -6,7 +6,6 @@ The columns depend on one output alone, and their definition is fixed before any
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -269,7 +268,7 @@ def nan_rows(outputs: NDArray[Any]) -> int:
     """Return the number of outputs that contain NaN."""
     form = _alike(outputs)
     if form is None:
-        return sum(any(math.isnan(number) for _, number in cells(row)) for row in outputs)
+        return sum(any(number != number for _, number in cells(row)) for row in outputs)
     found = np.zeros(len(outputs), bool)
     for _, values in form.columns():
         found |= np.isnan(values)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
+from functools import partial
+from typing import cast
 
 import numpy as np
 import pytest
@@ -16,9 +18,10 @@ from dpproof.audits.engine.checks.kept_state import WEAKNESS
 from dpproof.audits.engine.power.event_classes import FLOOR, HALF, EventClass, planted_in
 from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.power.further_classes import FURTHER
-from dpproof.audits.engine.power.planting import Scaled, scaled
+from dpproof.audits.engine.power.measured import Measurement
+from dpproof.audits.engine.power.planting import Planting, Scaled, scaled
 from dpproof.audits.engine.scores.layout import Layout
-from dpproof.audits.engine.scores.remainders import CYCLE, whole_parts
+from dpproof.audits.engine.scores.remainders import CYCLE, steps_of, whole_parts
 from dpproof.audits.engine.worst_pair import EachOf, _united
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
@@ -54,6 +57,27 @@ def inside(value, n, rng):
     return np.where(_in_event(value, n, rng), middle, ends)
 
 
+def thirteenth_digit(value, n, rng):
+    """Whole numbers below 2^52 whose thirteenth digit is even in the event."""
+    digit = 2 * rng.integers(0, 5, n) + ~_in_event(value, n, rng)
+    return 10**13 * rng.integers(0, 440, n) + 10**12 * digit + rng.integers(0, 10**12, n)
+
+
+def fourth_digit(value, n, rng):
+    """Integers beyond 2^53 whose fourth digit is even in the event."""
+    digit = 2 * rng.integers(0, 5, n) + ~_in_event(value, n, rng)
+    return 10**18 + 10**4 * rng.integers(0, 10**5, n) + 10**3 * digit + rng.integers(0, 10**3, n)
+
+
+def fourth_digit_of_python(value, n, rng):
+    return of_objects([10**30 + number for number in fourth_digit(value, n, rng).tolist()])
+
+
+def often(usual, value, n, rng):
+    """The numbers of `decimal`, and four times of five one usual value: zeros of a sparse release, or infinity."""
+    return np.where(rng.random(n) < 0.8, usual, decimal(value, n, rng))
+
+
 def last_decimal(value, n, rng):
     """Totals with three decimals, whose last one is never 5 on one input."""
     totals = np.round(100 + rng.laplace(0, 10, 2 * n + 50), 3)
@@ -79,10 +103,18 @@ def printed_digit(value, n, rng):
 
 
 @pytest.mark.parametrize(
-    "mechanism", [modulo, decimal, inside, last_decimal, third_of_many, fifth_digit, printed_digit]
+    "mechanism",
+    [modulo, decimal, inside, last_decimal, third_of_many, fifth_digit, printed_digit, thirteenth_digit],
 )
 def test_an_event_that_no_threshold_shows_is_found(bits, mechanism):
     found = audit("digits", PureDP(1.0), mechanism, bits, seed=0, budget=BUDGET, power=False)
+    assert found.verdict is Finding.VIOLATION
+
+
+@pytest.mark.parametrize("mechanism", [fourth_digit, fourth_digit_of_python])
+def test_a_digit_of_an_integer_beyond_doubles_is_found_by_its_score_alone(bits, mechanism):
+    """The score had seen the digits of the distance from a central value, which mix two digits of the number."""
+    found = audit("wide", PureDP(1.0), mechanism, bits, ["remainders"], seed=0, budget=BUDGET, power=False)
     assert found.verdict is Finding.VIOLATION
 
 
@@ -212,3 +244,37 @@ def test_whole_parts_of_python_numbers_are_those_of_doubles_and_exact_beyond():
     assert objects.tolist() == whole_parts(np.array(numbers)[:, None], [0.01]).tolist()
     assert whole_parts(np.array([[10**400 + 7]], dtype=object), [1.0]).tolist() == [[(10**400 + 7) % CYCLE]]
     assert whole_parts(np.array([[100]], dtype=np.int8), [1.0]).tolist() == [[100]]
+
+
+@pytest.mark.parametrize("usual", [0.0, 7.5, math.inf])
+def test_a_value_that_is_most_frequent_does_not_hide_the_digits_of_the_others(bits, usual):
+    """The quartiles of the outputs are equal. Their digits had been those of units of 1e-282, and called covered."""
+    found = audit("often", PureDP(1.0), partial(often, usual), bits, seed=0, budget=BUDGET)
+    assert (found.verdict, found.score) == (Finding.VIOLATION, "remainders")
+
+
+@pytest.mark.parametrize(("numbers", "named"), [(16, True), (17, True), (15, False)])
+def test_digits_that_found_no_place_among_the_units_are_listed(numbers, named):
+    """A number with fractions has two units. The second one of the seventeenth number was left out."""
+    rows = np.random.default_rng(0).normal(size=(512, numbers))
+    sketch = Outputs(rows, Layout.of([rows]))
+    power = Measurement(sketch, cast(Planting, None), Scaled((ODDS,), (0.0,)), 0).power  # measures nothing
+    assert ("remainders and digits beyond" in " ".join(power.not_covered)) == named
+
+
+def test_numbers_in_single_precision_are_no_exact_decimals(bits):
+    """The parity of the last printed decimal shows in no digit of a double, so an answer lists it as not covered."""
+
+    def single(value, n, rng):
+        odd = rng.random(n) < (0.97 if value else 0.03)
+        return ((2 * rng.integers(-150_000, 150_000, n) + odd) / 1000).astype(np.float32)
+
+    found = audit("single", PureDP(1.0), single, bits, seed=0, budget=BUDGET)
+    assert REMAINDER.name not in found.power
+    assert any("printed decimals of numbers in single" in text for text in found.not_covered)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("numbers", [[], [math.inf] * 4, [math.inf, -math.inf], [0.3] * 5, [0.1, math.inf]])
+def test_numbers_without_digits_have_no_unit(numbers):
+    assert list(steps_of(np.array(numbers))) == []

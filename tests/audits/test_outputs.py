@@ -223,6 +223,10 @@ ALIKE = [
 ]
 
 
+def test_nan_is_counted_beside_integers_beyond_all_doubles():
+    assert nan_rows(of_objects([{"a": -math.inf, "b": 10**400}, {"a": math.nan, "b": 10**400}])) == 1
+
+
 @pytest.mark.parametrize("values", ALIKE, ids=repr)
 def test_outputs_of_one_form_are_converted_by_columns_to_the_same_cells_and_texts(values):
     block = of_objects(values)

@@ -24,8 +24,7 @@ from dpproof.audits.engine.power.event_classes import (
 )
 from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.scores.atoms import coarse, row_tokens
-from dpproof.audits.engine.scores.layout import Layout
-from dpproof.audits.engine.scores.remainders import LIMIT, PARTS, multiples, whole_parts
+from dpproof.audits.engine.scores.remainders import INFINITE, LEVELS, LIMIT, PARTS, multiples, whole_parts
 
 DIGITS = ((1, 10), (10, 10), (100, 10))
 """The decimal digits among `PARTS`."""
@@ -128,15 +127,6 @@ def _length(sketch: Outputs, rng: np.random.Generator) -> Event:
     return _sizes
 
 
-def _number_of(layout: Layout, column: int) -> int:
-    """Return the place of a number among all numbers of an output, from its first column in a score's view."""
-    if not layout.plain:
-        return column
-    if not layout.native:
-        return 0  # one Python number, which has several columns in the view
-    return column if layout.wide is None else column // layout.wide.columns_each
-
-
 Part = tuple[int, float, int, int]
 """A digit or remainder of a number: the column, the unit, and the place and modulus as in `PARTS`."""
 
@@ -154,13 +144,13 @@ def _parts(sketch: Outputs, exact: bool) -> list[list[Part]]:
     }
     for shown, unit in layout.units:
         known = sketch.seen(layout.view).reshape(len(sketch.rows), -1)[:, shown].astype(np.float64)
-        known, least = known[np.isfinite(known)], smallest[shown]
+        known, least = known[np.abs(known) < INFINITE], smallest[shown]
         if (multiples(known, least) or bool((known == np.rint(known)).all())) != exact:
             continue
         most = float(np.ptp(known)) / unit / 2
         kinds = PARTS if exact and unit == least else DIGITS
         fitting = [part for part in kinds if not exact or part[0] * part[1] <= most] or [(1, 10)]
-        found.append([(_number_of(layout, shown), unit, *part) for part in fitting])
+        found.append([(layout.number_of(shown), unit, *part) for part in fitting])
     return found
 
 
@@ -230,8 +220,9 @@ FURTHER: tuple[EventClass, ...] = (
     ),
     EventClass(
         "a remainder or decimal digit of an exact number",
-        f"one of the first {LIMIT} numbers with a unit, if it is whole or has up to six decimals: one of its digits, or"
-        f" a remainder modulo {', '.join(str(m) for place, m in PARTS if place == 1)} in units of its last place; a"
+        f"one of the first {LIMIT} numbers with a unit, if it is whole or has up to six decimals: one of its last"
+        f" {3 * LEVELS} digits, or a"
+        f" remainder modulo {', '.join(str(m) for place, m in PARTS if place == 1)} in units of its last place; a"
         " random half of the values, or half of their circle",
         lambda sketch: bool(sketch.once(_exact_parts)),
         _remainder,
@@ -239,7 +230,8 @@ FURTHER: tuple[EventClass, ...] = (
     EventClass(
         "one of six digits from the size of the spread on",
         f"one of the first {LIMIT} numbers with a unit, if it has more decimals: its digit at the place of the distance"
-        " of its quartiles, or at one of the next five places; a random half of the digits, or half of their circle",
+        " of its quartiles (of the other values if the quartiles are equal), or at one of the next five places; a"
+        " random half of the digits, or half of their circle",
         lambda sketch: bool(sketch.once(_other_parts)),
         _digit,
     ),

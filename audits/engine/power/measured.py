@@ -44,7 +44,7 @@ OTHERS = (
     f"events of mass below {FLOOR:g}",
     "parities of three or more bits, and other joint events of three or more coordinates",
     "other digits of a number than the named ones, and functions of all digits, such as checksums",
-    "low bits of floating-point numbers",
+    "low bits of floating-point numbers, and printed decimals of numbers in single or half precision",
     "a rare tail, if the other large (or small) values are more frequent on the other input",
     "types of outputs that compare as equal, such as 3 and 3.0",
 )

@@ -279,7 +279,19 @@ class Layout:
 
     def _remainders(self, weight: float = 1.0) -> Score:
         columns, units = zip(*self.units or [(0, 1.0)], strict=True)
-        return Remainders(columns=columns, units=units, view=self.view, weight=weight)
+        numbers = tuple(map(self.number_of, columns))
+        view = (
+            whole if self.plain else self.view
+        )  # of integers beyond 2^52, `view` has distances: other digits
+        return Remainders(columns=numbers, units=units, view=view, weight=weight)
+
+    def number_of(self, column: int) -> int:
+        """Return the place of a number among all numbers of an output, from its first column in `view`."""
+        if not self.plain:
+            return column
+        if not self.native:
+            return 0  # one Python number, which has several columns in the view
+        return column if self.wide is None else column // self.wide.columns_each
 
 
 OF_NUMBERS = (

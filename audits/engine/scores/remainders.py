@@ -8,7 +8,7 @@ part, and uses the tables of remainders whose counts differ most between the inp
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,8 +33,10 @@ FARTHEST = 2.0**28
 """A number with decimals has at most this many units. So its quotient by the unit is exact to less than `NUDGE`."""
 PLACES = (2, 5)
 """The units of any other number with fractions have so many decimal places more than the spread of the number."""
-LEVELS = 4
-"""The largest number of units of one number."""
+INFINITE = 1e300
+"""Scores see infinity as this number."""
+LEVELS = 5
+"""The largest number of units of one number. So all digits of whole numbers up to 2^52 are used."""
 NUDGE = 1e-6
 """The share of a unit that is added before rounding down, so that 0.29 is 29 hundredths."""
 
@@ -177,21 +179,37 @@ def steps_of(column: Floats) -> Iterator[float]:
 
     The first unit of whole numbers is 1, and that of numbers with a few decimals is their last decimal place. The next
     ones are 1,000 times larger. Other numbers have two units, for the first six digits from the size of the spread on.
+    A unit is left out if the finite values range over fewer than `MANY` units.
 
     >>> list(steps_of(np.array([5.0, 70000.0]))), list(steps_of(np.array([0.5, 2.0, 3.25])))
     ([1.0, 1000.0], [0.01])
     >>> list(steps_of(np.array([2**0.5, 2.0, 3.25])))
     [0.01, 1e-05]
     """
-    wide = float(np.ptp(column))
+    column = column[np.abs(column) < INFINITE]
+    wide = float(np.ptp(column)) if column.size else 0.0
+    yield from (unit for unit in _steps(column, wide) if wide >= MANY * unit)
+
+
+def _steps(column: Floats, wide: float) -> Iterable[float]:
     first = 1.0 if (column == np.rint(column)).all() else next(_last_places(column, wide), None)
-    if first is None:
-        low, high = np.quantile(column, [0.25, 0.75], method="nearest")
-        spread = min(max(float(high) - float(low), 1e-280), 1e280)
-        yield from (float(10.0 ** (math.floor(math.log10(spread)) - places)) for places in PLACES)
-    else:
-        units = (first * 1000.0**level for level in range(LEVELS))
-        yield from (unit for unit in units if unit == first or wide >= MANY * unit)
+    if first is not None:
+        return (first * 1000.0**level for level in range(LEVELS))
+    place = math.floor(math.log10(_spread(column)))
+    return (float(10.0 ** (place - places)) for places in PLACES)
+
+
+def _spread(column: Floats) -> float:
+    """Return the distance of the quartiles; if they are equal, of those of the values that differ from them.
+
+    >>> _spread(np.array([0, 0, 0, 0, 0, 0, 0.5, 2.5])), _spread(np.array([0, 1, 2, 3, 4.5]))
+    (2.0, 2.0)
+    """
+    low, high = np.quantile(column, [0.25, 0.75], method="nearest")
+    others = column[column != low]
+    if low == high and others.size:
+        low, high = np.quantile(others, [0.25, 0.75], method="nearest")
+    return min(max(float(high) - float(low), 1e-280), 1e280)
 
 
 def _last_places(column: Floats, wide: float) -> Iterator[float]:
@@ -213,15 +231,8 @@ def multiples(column: Floats, unit: float) -> bool:
 def units_of(numbers: Floats, columns: Sequence[int]) -> tuple[tuple[int, float], ...]:
     """Return at most `LIMIT` columns with a unit, the first unit of each column first.
 
-    A column that ranges over fewer than `MANY` units is left out.
-
     >>> units_of(np.array([[0.0, 1.0], [70.0, 3.0]]), [0, 1])
     ((0, 1.0),)
     """
-    found = [
-        (level, one, unit)
-        for one in columns
-        for level, unit in enumerate(steps_of(numbers[:, one]))
-        if np.ptp(numbers[:, one]) >= MANY * unit
-    ]
+    found = [(level, one, unit) for one in columns for level, unit in enumerate(steps_of(numbers[:, one]))]
     return tuple((one, unit) for _, one, unit in sorted(found)[:LIMIT])
