@@ -55,13 +55,24 @@ def recorded(case: str) -> Any:
 
 
 def record() -> None:
-    RECORDS.write_text(json.dumps({case: recorded(case) for case in CASES}, indent=1) + "\n")
+    """Record the present edition, and keep the records of the others."""
+    now = {str(EDITION): {case: recorded(case) for case in CASES}}
+    RECORDS.write_text(json.dumps({**json.loads(RECORDS.read_text()), **now}, indent=1) + "\n")
+
+
+def test_each_edition_has_its_records():
+    editions = {str(edition) for edition in range(1, EDITION + 1)}
+    assert json.loads(RECORDS.read_text()).keys() == editions, CHANGED.format(
+        what="an edition has no records"
+    )
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_recorded_violation_has_the_same_bets_as_long_as_the_edition_is_the_same(case):
-    witness = json.loads(RECORDS.read_text())[case]
-    assert witness["replay"]["edition"] == EDITION, CHANGED.format(what="they are of another edition")
+@pytest.mark.parametrize("edition", range(1, EDITION + 1))
+def test_a_recorded_violation_has_the_same_bets_as_long_as_the_edition_is_the_same(case, edition):
+    """The records of editions 1 to 3 are from the code before edition 4."""
+    witness = json.loads(RECORDS.read_text())[str(edition)][case]
+    assert witness["replay"].get("edition", 1) == edition
     try:
         now = replay(witness).witness()
     except ReplayError as error:
