@@ -239,6 +239,22 @@ def integers_of(outputs: NDArray[np.generic], width: int) -> NDArray[Any]:
     return found
 
 
+def exact_numbers(outputs: NDArray[np.generic], width: int) -> NDArray[Any]:
+    """Return the numbers among the first ``width`` cells of each output, unrounded, in an array ``(n, 1 + width)``.
+
+    They are in the columns in which `features` has the values. Cells that are no numbers, and NaN, become 0.
+
+    >>> exact_numbers(np.array([{"a": 2**60 + 1}, {"a": 0.5}], dtype=object), 4)[:, 3].tolist()
+    [1152921504606846977, 0.5]
+    """
+    found = np.zeros((len(outputs), 1 + width), object)
+    for row, flat in enumerate(_laid_flat(outputs)):
+        for column, (kind, value) in enumerate(flat[:width], start=1):
+            if kind == NUMBER and value == value:
+                found[row, column] = value
+    return found
+
+
 def values_between(outputs: NDArray[np.generic], start: int, end: int) -> NDArray[np.float64]:
     """Return some cells (numbers, words, lengths) of each output, from ``start`` to ``end - 1``; missing ones are 0.
 

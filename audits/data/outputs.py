@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.audits.data.canonical import Kind, is_whole, kind_of, plain
 from dpproof.audits.data.encoding import nan_rows, texts
 from dpproof.audits.data.exact import EXACT, doubles, united
 
@@ -120,3 +122,44 @@ def nan_count(block: Block) -> int:
             int(np.isnan(block).reshape(len(block), -1).any(axis=1).sum()) if block.dtype.kind == "f" else 0
         )
     return nan_rows(block)
+
+
+def whole_numbers(numbers: Block) -> NDArray[np.bool_]:
+    """Return True for each number that is whole."""
+    if numbers.dtype.kind in "biu":
+        return np.ones(numbers.shape, bool)
+    if numbers.dtype.kind == "f":
+        return np.asarray(numbers == np.rint(numbers)) & np.isfinite(numbers)
+    return np.array([is_whole(x) for x in numbers.ravel()], bool).reshape(numbers.shape)
+
+
+def finite(numbers: Block) -> NDArray[np.bool_]:
+    """Return True for each number that is finite."""
+    return np.abs(numbers) < math.inf if numbers.dtype.kind == "O" else np.isfinite(numbers)
+
+
+def as_numbers(block: Block) -> Block:
+    """Return a block of objects as Python numbers if all of them are single numbers and not NaN.
+
+    Any other block is returned unchanged.
+    """
+    values = [plain(value) for value in block] if block.dtype == object and block.ndim == 1 else []
+    if not values or not all(kind_of(x) is Kind.NUMBER and x == x for x in values):
+        return block
+    return of_objects([int(x) if isinstance(x, int) else x for x in values])
+
+
+def is_plain(block: Block) -> bool:
+    """Return whether the outputs are single numbers, or arrays of finite numbers, which scores can add up."""
+    if block.dtype.kind == "O":
+        return block.ndim == 1 and all(isinstance(value, int | float) for value in block)
+    return is_numeric(block) and (block.size == len(block) or bool(np.isfinite(block).all()))
+
+
+def array_of(value: object) -> Block | None:
+    """Return one output as an array of numbers; None if it is none."""
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError):
+        return None
+    return array if is_numeric(array) or isinstance(value, int) else None

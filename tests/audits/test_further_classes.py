@@ -73,6 +73,10 @@ def fourth_digit_of_python(value, n, rng):
     return of_objects([10**30 + number for number in fourth_digit(value, n, rng).tolist()])
 
 
+def fourth_digit_of_a_table(value, n, rng):
+    return of_objects([{"name": "a", "id": number} for number in fourth_digit(value, n, rng).tolist()])
+
+
 def often(usual, value, n, rng):
     """The numbers of `decimal`, and four times of five one usual value: zeros of a sparse release, or infinity."""
     return np.where(rng.random(n) < 0.8, usual, decimal(value, n, rng))
@@ -111,7 +115,7 @@ def test_an_event_that_no_threshold_shows_is_found(bits, mechanism):
     assert found.verdict is Finding.VIOLATION
 
 
-@pytest.mark.parametrize("mechanism", [fourth_digit, fourth_digit_of_python])
+@pytest.mark.parametrize("mechanism", [fourth_digit, fourth_digit_of_python, fourth_digit_of_a_table])
 def test_a_digit_of_an_integer_beyond_doubles_is_found_by_its_score_alone(bits, mechanism):
     """The score had seen the digits of the distance from a central value, which mix two digits of the number."""
     found = audit("wide", PureDP(1.0), mechanism, bits, ["remainders"], seed=0, budget=BUDGET, power=False)
@@ -143,6 +147,9 @@ OUTPUTS = {
     ),
     "huge integers and fractions": lambda rng, n: of_objects(
         [k / 7 if k % 2 else 2**60 + int(k) for k in rng.integers(0, 999, n)]
+    ),
+    "huge integers in tables": lambda rng, n: of_objects(
+        [{"a": k / 7, "b": 2**60 + int(k)} for k in rng.integers(0, 999, n)]
     ),
     "texts": texts,
     "tables": lambda rng, n: of_objects([{"a": int(k), "b": k / 7} for k in rng.integers(0, 99, n)]),

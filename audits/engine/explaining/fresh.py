@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpproof.audits.data.outputs import Block, joined
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.conclusion import DECIMALS
@@ -25,7 +26,7 @@ def shown(made: Mechanism, pair: Neighbours, curve: PrivacyCurve, found: Evidenc
     """Return an illustration and explanation of a violation; None if time is over or the mechanism fails."""
     size = SPARED * made.sparing or min(MOST, max(FEWEST, found.samples // 4))
     try:
-        blocks = [outputs(made, pair, label, size, generator(seed, FRESH, label)) for label in (0, 1)]
+        blocks = _drawn(made, pair, size, seed)
     except (MechanismError, OutOfTimeError):
         return None
     numbers, facts = taken_apart([row for block in blocks for row in rows(block)])
@@ -42,3 +43,12 @@ def shown(made: Mechanism, pair: Neighbours, curve: PrivacyCurve, found: Evidenc
             looks_like=offered(kind, words),
             **drawn(fresh, event),
         )
+
+
+def _drawn(made: Mechanism, pair: Neighbours, size: int, seed: int) -> list[Block]:
+    """Return outputs on each input. Slow ones without a seed are drawn in turn: a drift is the same on both inputs."""
+    rngs = [generator(seed, FRESH, label) for label in (0, 1)]
+    if made.seeded or not made.sparing:
+        return [outputs(made, pair, label, size, rng) for label, rng in enumerate(rngs)]
+    turns = [[outputs(made, pair, label, 1, rng) for label, rng in enumerate(rngs)] for _ in range(size)]
+    return [joined(one) for one in zip(*turns, strict=True)]

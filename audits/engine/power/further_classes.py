@@ -183,7 +183,8 @@ def _half_of(parts: Sequence[Sequence[Part]], rng: np.random.Generator) -> Event
 def _has_remainder(
     column: int, unit: float, place: int, modulus: int, wanted: NDArray[np.int64], outputs: Outputs
 ) -> Values:
-    found = whole_parts(outputs.numbers[:, [column]], [unit])[:, 0]
+    numbers = outputs.seen(outputs.layout.digits).reshape(len(outputs.rows), -1)
+    found = whole_parts(numbers[:, [column]], [unit])[:, 0]
     return np.isin(found // place % modulus, wanted)
 
 
@@ -220,8 +221,8 @@ FURTHER: tuple[EventClass, ...] = (
     ),
     EventClass(
         "a remainder or decimal digit of an exact number",
-        f"one of the first {LIMIT} numbers with a unit, if it is whole or has up to six decimals: one of its last"
-        f" {3 * LEVELS} digits, or a"
+        f"one of the first {LIMIT} groups of three digits, of numbers that are whole or have up to six decimals: one"
+        f" of the last {3 * LEVELS} digits of such a number, or a"
         f" remainder modulo {', '.join(str(m) for place, m in PARTS if place == 1)} in units of its last place; a"
         " random half of the values, or half of their circle",
         lambda sketch: bool(sketch.once(_exact_parts)),
@@ -229,9 +230,9 @@ FURTHER: tuple[EventClass, ...] = (
     ),
     EventClass(
         "one of six digits from the size of the spread on",
-        f"one of the first {LIMIT} numbers with a unit, if it has more decimals: its digit at the place of the distance"
-        " of its quartiles (of the other values if the quartiles are equal), or at one of the next five places; a"
-        " random half of the digits, or half of their circle",
+        f"one of the first {LIMIT} groups of three digits, of numbers with more decimals: the digit at the place of the"
+        " distance of the number's quartiles (of the other values if the quartiles are equal), or at one of the next"
+        " five places; a random half of the digits, or half of their circle",
         lambda sketch: bool(sketch.once(_other_parts)),
         _digit,
     ),

@@ -12,10 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.audits.data.alike import INTEGER, NUMBER, TEXT
-from dpproof.audits.data.canonical import Kind, is_whole, kind_of, plain
-from dpproof.audits.data.encoding import cells, features, integers_of, tokens
+from dpproof.audits.data.canonical import is_whole, plain
+from dpproof.audits.data.encoding import cells, exact_numbers, features, integers_of, tokens
 from dpproof.audits.data.exact import Wide, exactly, low_bytes, wide_columns, wider
-from dpproof.audits.data.outputs import Block, is_numeric, joined, of_objects
+from dpproof.audits.data.outputs import (
+    Block,
+    array_of,
+    as_numbers,
+    finite,
+    is_numeric,
+    is_plain,
+    joined,
+    whole_numbers,
+)
 from dpproof.audits.engine.scores.atoms import (
     Atoms,
     float_bits,
@@ -90,12 +99,12 @@ class Layout:
     @classmethod
     def of(cls, blocks: Sequence[Block], *, nan: bool = False) -> Layout:
         """Return the layout for the first outputs, ``blocks``; ``nan`` is True if NaN is an allowed output."""
-        fractions, block = any(map(_has_fractions, blocks)), _numeric(joined(blocks))
-        if not nan and len({part.shape[1:] for part in blocks}) == 1 and _is_plain(block):
+        fractions, block = any(map(_has_fractions, blocks)), as_numbers(joined(blocks))
+        if not nan and len({part.shape[1:] for part in blocks}) == 1 and is_plain(block):
             dtype = _dtype(block)
             rows = block.reshape(len(block), -1)
-            odd = min(10 * _reach(rows[_finite(rows)]) + 10, _largest(dtype))
-            wide = None if dtype.kind == "f" else Wide.of(np.where(_whole(rows), rows, 0))
+            odd = min(10 * _reach(rows[finite(rows)]) + 10, _largest(dtype))
+            wide = None if dtype.kind == "f" else Wide.of(np.where(whole_numbers(rows), rows, 0))
             count, bits = _varying_bytes(rows), rows.shape[1] > 1 and bool(((rows == 0) | (rows == 1)).all())
             found = cls(True, block.shape[1:], odd, 1, fractions, dtype, wide, count, bits)
             return replace(found, units=found._units(block))
@@ -149,7 +158,7 @@ class Layout:
             return whole_block
         rows = np.full((len(block), *self.shape), self.odd, self.dtype)
         for place, value in enumerate(block):
-            row = _numbers(value)
+            row = array_of(value)
             fitting = None if row is None else self._fitting(row[None])
             if fitting is not None:
                 rows[place] = fitting[0]
@@ -157,8 +166,8 @@ class Layout:
 
     def _fitting(self, block: Block) -> Block | None:
         """Convert the block to the layout's type; return None if an output is unlike those of the probe."""
-        block = _numeric(block) if self.dtype.kind == "O" else block
-        if block.shape[1:] != self.shape or not _is_plain(block):
+        block = as_numbers(block) if self.dtype.kind == "O" else block
+        if block.shape[1:] != self.shape or not is_plain(block):
             return None
         found = exactly(block, self.dtype)
         if found is None or self.single or self.wide is not None or found.dtype.kind == "f":
@@ -280,13 +289,17 @@ class Layout:
     def _remainders(self, weight: float = 1.0) -> Score:
         columns, units = zip(*self.units or [(0, 1.0)], strict=True)
         numbers = tuple(map(self.number_of, columns))
-        view = (
-            whole if self.plain else self.view
-        )  # of integers beyond 2^52, `view` has distances: other digits
-        return Remainders(columns=numbers, units=units, view=view, weight=weight)
+        return Remainders(columns=numbers, units=units, view=self.digits, weight=weight)
+
+    @cached_property
+    def digits(self) -> View:
+        """The function that converts outputs to numbers whose digits are exact; `view` has differences of some."""
+        if self.plain:
+            return whole
+        return self.view if self.wide is None else partial(exact_numbers, width=self.cells)
 
     def number_of(self, column: int) -> int:
-        """Return the place of a number among all numbers of an output, from its first column in `view`."""
+        """Return the column of a number in `digits`, from its first column in `view`."""
         if not self.plain:
             return column
         if not self.native:
@@ -326,6 +339,7 @@ def _ignores_places(score: Score) -> bool:
 ONE_BY_ONE = (
     whole,
     features,
+    exact_numbers,
     wide_columns,
     row_tokens,
     tokens,
@@ -341,7 +355,7 @@ def _varying_bytes(rows: Block) -> int:
     """Return the number of lowest bytes of whole numbers to use; 0 if the values repeat often."""
     if rows.size > len(rows) * WIDEST:
         return 0
-    whole = _whole(rows)
+    whole = whole_numbers(rows)
     columns = np.where(whole, rows, 0).T[whole.all(axis=0)]
     spread = [int(max(column)) - int(min(column)) for column in columns]
     most = max(spread, default=0)
@@ -368,45 +382,9 @@ def _largest(dtype: np.dtype[Any]) -> float:
     return int(np.iinfo(dtype).max) if dtype.kind in "iu" else 1e300 if dtype.kind == "f" else 10**300
 
 
-def _whole(numbers: Block) -> NDArray[np.bool_]:
-    """Return True for each number that is whole."""
-    if numbers.dtype.kind in "biu":
-        return np.ones(numbers.shape, bool)
-    if numbers.dtype.kind == "f":
-        return np.asarray(numbers == np.rint(numbers)) & np.isfinite(numbers)
-    return np.array([is_whole(x) for x in numbers.ravel()], bool).reshape(numbers.shape)
-
-
-def _finite(numbers: Block) -> NDArray[np.bool_]:
-    return np.abs(numbers) < math.inf if numbers.dtype.kind == "O" else np.isfinite(numbers)
-
-
-def _numeric(block: Block) -> Block:
-    """Convert a block of objects to Python numbers if all of them are single numbers and not NaN."""
-    values = [plain(value) for value in block] if block.dtype == object and block.ndim == 1 else []
-    if not values or not all(kind_of(x) is Kind.NUMBER and x == x for x in values):
-        return block
-    return of_objects([int(x) if isinstance(x, int) else x for x in values])
-
-
-def _is_plain(block: Block) -> bool:
-    """Whether the outputs are single numbers, or arrays of finite numbers, which scores can add up."""
-    if block.dtype.kind == "O":
-        return block.ndim == 1 and all(isinstance(value, int | float) for value in block)
-    return is_numeric(block) and (block.size == len(block) or bool(np.isfinite(block).all()))
-
-
 def _has_fractions(block: Block) -> bool:
     """Whether a number in the block is not whole."""
     if is_numeric(block):
         return block.dtype.kind == "f" and bool((np.isfinite(block) & (block != np.rint(block))).any())
     found = (number for row in block for kind, number in cells(row) if kind == NUMBER)
     return any(not is_whole(number) and math.isfinite(number) for number in found)
-
-
-def _numbers(value: object) -> Block | None:
-    try:
-        array = np.asarray(value)
-    except (ValueError, TypeError):
-        return None
-    return array if is_numeric(array) or isinstance(value, int) else None
