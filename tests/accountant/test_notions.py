@@ -130,7 +130,10 @@ def epsilon(notion: Notion, parameter: Fraction, delta: float) -> Bound:
     return notion.make(parameter).epsilon(delta)
 
 
-@every_notion
+@pytest.mark.parametrize(
+    "notion",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one.name in COSTLY), id=one.name) for one in NOTIONS],
+)
 def test_delta_is_a_probability_and_never_below_the_truth(notion):
     for parameter in WEAKER:
         p = DIGITS.mpf(parameter.numerator) / parameter.denominator

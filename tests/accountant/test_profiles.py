@@ -99,6 +99,8 @@ BOUNDED = {
 """The largest loss where there is one: epsilon at delta 0."""
 SLOW = {"BatchLoss", "ShuffledResponse", "PrintedSums", "AlikeSums"}
 """Their laws take seconds each. Their trade-off functions are found by the search of the base class, as others' are."""
+SEARCHED = {"RenyiDP", "ZCDP", "CountedPair", "FailingCoins", "OneEvent", "EnclosedLoss"}
+"""Their trade-off functions take seconds each."""
 EPSILONS, DELTAS = (0, Fraction(1, 10), "0.5", 1.0, 3), ("1e-6", "0.01", 0.3)
 every_profile = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in EXAMPLES]
@@ -180,7 +182,7 @@ def test_a_bad_delta_is_refused(name, wrong):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow] * (name in ("RenyiDP", "ZCDP")))
+        pytest.param(name, marks=[pytest.mark.slow] * (name in SEARCHED))
         for name in EXAMPLES
         if name not in SLOW
     ],

@@ -28,6 +28,7 @@ from dpproof.audits.engine.checks.repeated_rows import (
 from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
+from tests.rows import tiered
 
 ALPHA = 1e-3
 BITS = Neighbours(0.0, 1.0, "at most 1 apart", "0 or 1")
@@ -132,7 +133,7 @@ def dependent(run):
     return kind(make, rows)
 
 
-@pytest.mark.parametrize("run", range(0, 1000, 25))
+@pytest.mark.parametrize("run", tiered(range(0, 1000, 25), fast=10))
 def test_samplers_that_share_randomness_are_never_a_violation(run):
     assert found(dependent(run), seed=run, budget=6000) is not Finding.VIOLATION
 
@@ -151,7 +152,7 @@ def test_many_samplers_that_share_randomness_are_never_a_violation(runs, budget,
 @pytest.mark.parametrize(
     "mechanism", [shuffled_twice, first_half_again, one_column_tiled, from_a_table, tiled(laplace, 128)]
 )
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", tiered(range(3), fast=1))
 def test_other_forms_of_sharing_are_refused(mechanism, seed):
     verdict = found(mechanism, seed, 20_000, alpha=0.01)
     unseen = mechanism is shuffled_twice and verdict is Finding.INCONCLUSIVE  # asked only before a violation
@@ -184,7 +185,7 @@ def now_and_then_busy(value, n, rng):
 
 
 @pytest.mark.parametrize("mechanism", [scaled, by_call, from_a_pool, from_a_small_pool, now_and_then_busy])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", tiered(range(4), fast=1))
 def test_calls_with_a_law_of_their_own_are_never_a_violation(mechanism, seed):
     """In 0.1.0 these keep their claim of 1 and were violations, most of them at every seed."""
     assert found(mechanism, seed, 20_000, alpha=0.01) is not Finding.VIOLATION
@@ -257,7 +258,7 @@ def honest(run):
     return kinds[run % len(kinds)]
 
 
-@pytest.mark.parametrize("run", range(0, 1000, 25))
+@pytest.mark.parametrize("run", tiered(range(0, 1000, 25), fast=10))
 def test_honest_samplers_are_not_refused(run):
     assert found(honest(run), seed=run, budget=3000) != "refused"
 

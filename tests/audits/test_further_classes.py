@@ -216,6 +216,7 @@ def steps(value, n, rng):
     return np.rint(value + rng.laplace(0, 1, n)).astype(int)
 
 
+@pytest.mark.slow
 def test_optional_measurements_leave_time_to_compare_equal_outputs(bits, monkeypatch):
     kinds = (EventClass("an endless class", "", lambda sketch: True, endless),)
     monkeypatch.setattr("dpproof.audits.engine.power.measured.FURTHER", kinds)

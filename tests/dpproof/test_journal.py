@@ -13,6 +13,9 @@ import pytest
 from dpproof import executors as journal_module
 from dpproof.executors import Journal, JournalExecutor, executor_for, journal_at
 
+forks = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
+"""JAX, if an earlier test has imported it, warns of every fork. The processes of these tests do not use it."""
+
 
 def noted(folder, number):
     """Count the calls in a file, and fail at 13."""
@@ -28,6 +31,7 @@ def calls(folder):
     return path.read_text().split() if path.exists() else []
 
 
+@forks
 @pytest.mark.parametrize("workers", [None, 2])
 def test_finished_work_is_not_done_again(tmp_path, workers):
     for _ in range(2):
@@ -113,6 +117,7 @@ def test_a_file_that_is_no_journal_is_refused(refused, tmp_path, name):
     )
 
 
+@forks
 @pytest.mark.parametrize("imported", [False, True])
 def test_a_process_that_has_imported_jax_is_not_forked(monkeypatch, imported):
     """A fork of it may never end."""

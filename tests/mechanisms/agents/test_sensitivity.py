@@ -31,6 +31,7 @@ from dpproof.mechanisms.agents.presets import OPTIMISTIC
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.counting.lattice import TreeSums
+from tests.rows import tiered
 
 BATCHES = 3
 GAINS = (0.0, 0.3, 1.0)
@@ -256,7 +257,7 @@ def ended_late(of: Agent, path: Path | None, late: int) -> Floats:
 @pytest.mark.filterwarnings("ignore::dpproof.mechanisms.agents.making.SwampedWarning")
 @pytest.mark.parametrize("most", [None, 0.75])
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
-@pytest.mark.parametrize("restart", [1, 2])
+@pytest.mark.parametrize("restart", tiered([1, 2], fast=1))
 def test_a_user_of_both_kinds_of_tables_is_no_further_apart_than_the_accountant_says(
     restart: int, relation: str, most: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
