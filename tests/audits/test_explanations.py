@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 import dpproof
 from dpproof.accountant.guarantees.notions import PureDP
+from dpproof.audits.engine.explaining import fresh as fresh_outputs
 from dpproof.audits.engine.explaining.explanations import explained
 from dpproof.audits.engine.explaining.facts import Fresh
+from dpproof.audits.engine.sampling.callables import Mechanism
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
 from tests.rows import rows
@@ -93,3 +97,12 @@ def test_a_violation_with_huge_numbers_is_explained_without_a_warning(bits, scal
     found = audit("far", PureDP(0.5), far, bits, seed=0, budget=20_000, power=False)
     assert found.verdict is Finding.VIOLATION
     assert found.shown is not None
+
+
+def test_an_illustration_without_a_seed_draws_the_inputs_in_turn(bits):
+    """The outputs of a function whose numbers grow with every call are as large on one input as on the other."""
+    count = itertools.count()
+    slow = Mechanism(lambda value, n, rng: [next(count) for _ in range(n)], seeded=False, sparing=1)
+    first, second = (block.tolist() for block in fresh_outputs.drawn_on_each(slow, bits, 50, seed=0))
+    assert first == [*range(0, 100, 2)]
+    assert second == [*range(1, 100, 2)]

@@ -26,7 +26,7 @@ def shown(made: Mechanism, pair: Neighbours, curve: PrivacyCurve, found: Evidenc
     """Return an illustration and explanation of a violation; None if time is over or the mechanism fails."""
     size = SPARED * made.sparing or min(MOST, max(FEWEST, found.samples // 4))
     try:
-        blocks = _drawn(made, pair, size, seed)
+        blocks = drawn_on_each(made, pair, size, seed)
     except (MechanismError, OutOfTimeError):
         return None
     numbers, facts = taken_apart([row for block in blocks for row in rows(block)])
@@ -45,7 +45,7 @@ def shown(made: Mechanism, pair: Neighbours, curve: PrivacyCurve, found: Evidenc
         )
 
 
-def _drawn(made: Mechanism, pair: Neighbours, size: int, seed: int) -> list[Block]:
+def drawn_on_each(made: Mechanism, pair: Neighbours, size: int, seed: int) -> list[Block]:
     """Return outputs on each input. Slow ones without a seed are drawn in turn: a drift is the same on both inputs."""
     rngs = [generator(seed, FRESH, label) for label in (0, 1)]
     if made.seeded or not made.sparing:
