@@ -103,6 +103,8 @@ class Meaning:
         exact: the least epsilon of the pair, computed from the published code and not from samples; None if it was not
             computed. At a delta above 0 it is a lower bound. Infinity means that no finite epsilon holds.
         delta: the figure holds at every delta below this; 0 if it is for delta 0 alone.
+        seen: an event that cannot occur on one input has at least this probability on the other, with confidence
+            1 - 1e-6, from samples; 0 if no such event is known.
     """
 
     status: str
@@ -110,6 +112,7 @@ class Meaning:
     draft: int = 0
     exact: float | None = None
     delta: float = 0.0
+    seen: float = 0.0
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -132,6 +135,7 @@ class Package:
         compared: whether `dpproof.compare_runs` knows the mechanisms of the package.
         bits: what a violation through floating-point bits alone means, unless ``meanings`` has it.
         bits_exact: those violations for which a test shows that no finite epsilon holds at delta 0 in doubles.
+        bits_seen: the figure ``seen`` of a `Meaning` for those violations that have one.
     """
 
     name: str
@@ -141,6 +145,7 @@ class Package:
     meanings: Mapping[tuple[str, Adjacency], Meaning] = field(default_factory=dict)
     bits: Meaning | None = None
     bits_exact: Collection[tuple[str, Adjacency]] = ()
+    bits_seen: Mapping[tuple[str, Adjacency], float] = field(default_factory=dict)
     compared: bool = False
 
     @cached_property

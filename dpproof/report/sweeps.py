@@ -61,7 +61,11 @@ All of these rows together would take too long.
   computation is in real arithmetic, or in doubles for a violation through floating-point bits. A figure is shown for
   the deltas that it names. That does not mean that the claim holds at a larger delta. If diffprivlib is installed,
   tests compare the readings of KMeans, GaussianNB, LinearRegression, the variances and the noise in doubles with its
-  code. A violation without such words has no exact computation: the audit alone shows it.
+  code.
+- **"With confidence 1 - 1e-6"** stands before a figure that is exact in part (`tests/audits/test_exact_bits.py`). The
+  arithmetic of doubles excludes an event on one input, whatever the noise is. Its probability on the other input comes
+  from 10,000 samples of the package (a Clopper-Pearson bound), not from a computation. The confidence is for each
+  figure alone. For a violation with neither figure, the audit alone shows it.
 
 **Packages without a sweep.** The installer found no version of ektelo, dp-stats, openmined and smartnoise for Python
 3.11 in the package index ("from versions: none"). jax-privacy, opacus, smartnoise-synth, tmlt-analytics and
@@ -71,6 +75,8 @@ TensorFlow only.
 Samples include the search among the inputs and the audits of smaller data sets. They do not include the samples that
 measure the power. Seconds are processor seconds of everything.
 """
+CONFIDENCE = "With confidence 1 - 1e-6"
+IMPOSSIBLE = "an event that cannot occur on one input has a probability of at least {:g} on the other"
 COLUMNS = "| mechanism | relation | claim | verdict | epsilon at least | samples | seconds | what it means |"
 
 
@@ -124,17 +130,20 @@ def _meaning(row: Mapping[str, Any], table: Package) -> str:
     if meaning is None:
         return pair
     exact = "" if meaning.exact is None else f" Computed exactly: {_exactly(meaning.exact, meaning.delta)}."
+    if meaning.seen:
+        exact += f" {CONFIDENCE}, {IMPOSSIBLE.format(meaning.seen)}. So {_exactly(math.inf, meaning.seen)}."
     draft = f" Draft, section {meaning.draft}." if meaning.draft else ""
     return f"**{meaning.status}.** {meaning.text}{exact} {pair}{draft}"
 
 
 def meaning_of(row: Mapping[str, Any], table: Package) -> Meaning | None:
     """Return what people found out about a violation; None if nobody has written it down."""
-    known = table.meanings.get((row["mechanism"], Adjacency.of(row["relation"])))
+    claim = row["mechanism"], Adjacency.of(row["relation"])
     bits = table.bits if row["verdict"] == Finding.FLOATING_POINT.value else None
-    if bits and (row["mechanism"], Adjacency.of(row["relation"])) in table.bits_exact:
-        bits = replace(bits, exact=math.inf)
-    return known or bits
+    if bits:
+        exact = math.inf if claim in table.bits_exact else None
+        bits = replace(bits, exact=exact, seen=table.bits_seen.get(claim, 0.0))
+    return table.meanings.get(claim) or bits
 
 
 def _exactly(epsilon: float, delta: float) -> str:

@@ -354,5 +354,11 @@ TABLE = Package(
         *((f"mechanisms.{name}", Adjacency.BY_SENSITIVITY) for name in AROUND),
         ("tools.mean", ADD),
         *((f"tools.{name}", REPLACE) for name in STATISTICS),
+        ("models.StandardScaler", REPLACE),
     ),
+    bits_seen={
+        ("mechanisms.Gaussian", Adjacency.BY_SENSITIVITY): 0.06,
+        ("mechanisms.GaussianAnalytic", Adjacency.BY_SENSITIVITY): 0.11,
+        ("mechanisms.LaplaceBoundedNoise", Adjacency.BY_SENSITIVITY): 0.15,
+    },
 )

@@ -278,4 +278,9 @@ TABLE = Package(
         },
     },
     Meaning("float only", "The lowest bits of the sum of a value and Gaussian noise show the value.", 4),
+    bits_seen={
+        ("aggregate: COUNT; Gaussian", ADD): 0.04,
+        ("aggregate: PRIVACY_ID_COUNT; Gaussian", ADD): 0.04,
+        ("aggregate: SUM; Gaussian", REPLACE): 0.04,
+    },
 )
