@@ -31,6 +31,9 @@ Ints = NDArray[np.int64]
 Labelled = tuple[NDArray[Any], Ints]
 
 CELLS = 32
+ENDS: Floats = np.array([0.0025, 0.005, 0.01, 0.02])
+"""The finest histogram has edges at the quantiles k / `CELLS`, and at these quantiles from each end."""
+SHARES: Floats = np.sort(np.concatenate([ENDS, np.arange(1, CELLS) / CELLS, 1 - ENDS]))
 GROUPS = (1, 8)
 """The factors by which the histograms are coarser than the finest histogram, which has `CELLS` bins."""
 STAKES: Floats = np.array([0.3, 0.99])
@@ -109,7 +112,7 @@ class PosteriorBets:
             self._next = REFRESH * self._seen
             parts = zip(*self._past, strict=True)
             scores, labels = (together(part) for part in parts)
-            values = np.sort(scores)[np.arange(1, CELLS) * scores.size // CELLS]
+            values = np.sort(scores)[(SHARES * scores.size).astype(np.int64)]
             self._edges = np.unique(np.concatenate([values, above(values)]))
             self._counts = self._counted(scores, labels)
             groups = [np.arange(len(self._counts)) // (1 if group == 1 else 2 * group) for group in GROUPS]

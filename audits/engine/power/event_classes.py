@@ -146,7 +146,7 @@ def _parity(sketch: Outputs, rng: np.random.Generator) -> Event:
     return lambda outputs: np.asarray(outputs.numbers[:, one] != outputs.numbers[:, other], bool)
 
 
-def _whole(sketch: Outputs) -> NDArray[np.int64]:
+def whole_columns(sketch: Outputs) -> NDArray[np.int64]:
     """Return the columns of whole numbers that are not bits."""
     columns = np.setdiff1d(varying(sketch), _bits(sketch))
     if sketch.numbers.dtype.kind in "iu":
@@ -160,15 +160,15 @@ def _low_bits(sketch: Outputs, rng: np.random.Generator) -> Event:
     size = int(rng.integers(3, LOW + 1))
     shift = int(rng.integers(0, LOW - size + 1))
     patterns = rng.permutation(1 << size)[: 1 << (size - 1)]
-    column = rng.choice(_whole(sketch))
+    column = rng.choice(whole_columns(sketch))
 
     def inside(outputs: Outputs) -> Values:
-        return np.isin(_bits_of(outputs.numbers[:, column], shift, size), patterns)
+        return np.isin(bits_of(outputs.numbers[:, column], shift, size), patterns)
 
     return inside
 
 
-def _bits_of(numbers: NDArray[Any], shift: int, size: int) -> NDArray[np.int64]:
+def bits_of(numbers: NDArray[Any], shift: int, size: int) -> NDArray[np.int64]:
     """Return the ``size`` bits of whole numbers above the lowest ``shift`` bits; 0 for other numbers.
 
     The result for doubles from 2^61 on is 0, because their lowest eight bits are 0.
@@ -227,7 +227,7 @@ CLASSES: tuple[EventClass, ...] = (
     EventClass(
         "adjacent low bits of a number",
         f"three to {LOW} adjacent bits among the lowest {LOW}, uniform; a random half of their patterns",
-        lambda sketch: _whole(sketch).size > 0,
+        lambda sketch: whole_columns(sketch).size > 0,
         _low_bits,
     ),
     EventClass(

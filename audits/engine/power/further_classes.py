@@ -17,15 +17,19 @@ from dpproof.audits.data.encoding import lengths, tokens
 from dpproof.audits.engine.power.event_classes import (
     FLOOR,
     HALF,
+    LOW,
     Event,
     EventClass,
     Values,
+    bits_of,
     varying,
+    whole_columns,
 )
 from dpproof.audits.engine.power.fresh_outputs import Outputs
 from dpproof.audits.engine.scores.atoms import coarse, row_tokens
 from dpproof.audits.engine.scores.remainders import INFINITE, LEVELS, LIMIT, PARTS, multiples, whole_parts
 
+MODULI = tuple(modulus for place, modulus in PARTS if place == 1)
 DIGITS = ((1, 10), (10, 10), (100, 10))
 """The decimal digits among `PARTS`."""
 FEWEST = 32
@@ -163,21 +167,34 @@ def _other_parts(sketch: Outputs) -> list[list[Part]]:
 
 
 def _remainder(sketch: Outputs, rng: np.random.Generator) -> Event:
-    return _half_of(sketch.once(_exact_parts), rng)
+    return _part_of(sketch.once(_exact_parts), rng)
 
 
 def _digit(sketch: Outputs, rng: np.random.Generator) -> Event:
-    return _half_of(sketch.once(_other_parts), rng)
+    return _part_of(sketch.once(_other_parts), rng)
 
 
-def _half_of(parts: Sequence[Sequence[Part]], rng: np.random.Generator) -> Event:
-    """Draw a number with its unit, and a part of it; the event is a random half of its values, or of their circle."""
+def _part_of(parts: Sequence[Sequence[Part]], rng: np.random.Generator) -> Event:
+    """Draw a number with its unit, and a part of it; the event is a random set of its values, or an arc of them."""
     chosen = parts[int(rng.integers(len(parts)))]
     column, unit, place, modulus = chosen[int(rng.integers(len(chosen)))]
     wanted = (
         rng.permutation(modulus) if rng.random() < 0.5 else np.roll(np.arange(modulus), rng.integers(modulus))
     )
-    return partial(_has_remainder, column, unit, place, modulus, wanted[: modulus // 2])
+    return partial(_has_remainder, column, unit, place, modulus, wanted[: _size(modulus, rng)])
+
+
+def _size(values: int, rng: np.random.Generator) -> int:
+    """Draw how many of some equally frequent values are in an event, so that its mass is uniform."""
+    return max(1, round(rng.uniform(FLOOR, HALF) * values))
+
+
+def _few_patterns(sketch: Outputs, rng: np.random.Generator) -> Event:
+    """Draw three to eight adjacent bits among the lowest eight; the event is a random set of their patterns."""
+    size = int(rng.integers(3, LOW + 1))
+    shift, column = int(rng.integers(0, LOW - size + 1)), rng.choice(whole_columns(sketch))
+    patterns = rng.permutation(1 << size)[: _size(1 << size, rng)]
+    return lambda outputs: np.isin(bits_of(outputs.numbers[:, column], shift, size), patterns)
 
 
 def _has_remainder(
@@ -223,8 +240,8 @@ FURTHER: tuple[EventClass, ...] = (
         "a remainder or decimal digit of an exact number",
         f"one of the first {LIMIT} groups of three digits, of numbers that are whole or have up to six decimals: one"
         f" of the last {3 * LEVELS} digits of such a number, or a"
-        f" remainder modulo {', '.join(str(m) for place, m in PARTS if place == 1)} in units of its last place; a"
-        " random half of the values, or half of their circle",
+        f" remainder modulo {', '.join(map(str, MODULI))} in units of its last place; a random set of the values, or an"
+        " arc of them, of uniform mass",
         lambda sketch: bool(sketch.once(_exact_parts)),
         _remainder,
     ),
@@ -232,9 +249,15 @@ FURTHER: tuple[EventClass, ...] = (
         "one of six digits from the size of the spread on",
         f"one of the first {LIMIT} groups of three digits, of numbers with more decimals: the digit at the place of the"
         " distance of the number's quartiles (of the other values if the quartiles are equal), or at one of the next"
-        " five places; a random half of the digits, or half of their circle",
+        " five places; a random set of the digits, or an arc of them, of uniform mass",
         lambda sketch: bool(sketch.once(_other_parts)),
         _digit,
+    ),
+    EventClass(
+        "a few patterns of adjacent low bits",
+        f"three to {LOW} adjacent bits among the lowest {LOW}, uniform; a random set of patterns, of uniform mass",
+        lambda sketch: whole_columns(sketch).size > 0,
+        _few_patterns,
     ),
 )
 """The further kinds of events. They are measured after those of `event_classes`, and none of them ends the count."""

@@ -16,10 +16,10 @@ from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve
 from dpproof.audits.engine.power import simulated as power
 from dpproof.audits.engine.power.event_classes import CLASSES, FLOOR, EventClass, planted_in
 from dpproof.audits.engine.power.fresh_outputs import FARTHEST, Outputs
-from dpproof.audits.engine.power.further_classes import FURTHER
+from dpproof.audits.engine.power.further_classes import FURTHER, MODULI
 from dpproof.audits.engine.power.planting import MULTIPLE, Planting, Scaled, scaled
 from dpproof.audits.engine.sampling.callables import POWER, generator
-from dpproof.audits.engine.scores.remainders import LIMIT
+from dpproof.audits.engine.scores.remainders import LEVELS, LIMIT
 from dpproof.audits.time_budget import OutOfTimeError, check_time, optional
 
 RUNS = 200
@@ -43,7 +43,8 @@ KNOWN = "tails of a known likelihood ratio"
 OTHERS = (
     f"events of mass below {FLOOR:g}",
     "parities of three or more bits, and other joint events of three or more coordinates",
-    "other digits of a number than the named ones, and functions of all digits, such as checksums",
+    f"remainders modulo other numbers than {', '.join(map(str, MODULI[:-1]))} and {MODULI[-1]}",
+    f"digits beyond the last {3 * LEVELS} of an exact number or beyond six of another, and functions of all digits",
     "low bits of floating-point numbers, and printed decimals of numbers in single or half precision",
     "a rare tail, if the other large (or small) values are more frequent on the other input",
     "types of outputs that compare as equal, such as 3 and 3.0",

@@ -23,8 +23,8 @@ PARTS = ((1, 3), (1, 7), (1, 10), (1, 24), (1, 60), (1, 100), (1, 1000), (10, 10
 """Pairs of a place and a modulus: the tables hold (whole part // place) modulo the modulus."""
 LIMIT, MANY = 32, 20
 """At most `LIMIT` numbers with a unit are used: the first ones that range over at least `MANY` units."""
-MOST = 1 << 13
-"""A fit uses at most this many samples, spread evenly."""
+MOST, ENTRIES = 1 << 13, 1 << 21
+"""A fit uses at most `MOST` samples, spread evenly, or so many more that it counts `ENTRIES` remainders in all."""
 KEPT, FEWEST = 8, 4
 """The largest number of tables that are used, and the smallest count of a remainder in a table."""
 DECIMALS = (0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -68,10 +68,11 @@ class Remainders(Learned):
 
     def fit(self, outputs: NDArray[Any], labels: Ints) -> Scorer:
         """Return a function from outputs to scores, which uses remainders that occur at least `FEWEST` times."""
-        step = max(1, -(-len(labels) // MOST))
         every = replace(
             self, columns=self.columns * 2, units=(*self.units, *(-unit for unit in self.units))
         )  # the digits of negative numbers as they are printed, too
+        most = max(MOST, ENTRIES // (len(every.columns) * len(PARTS)))
+        step = max(1, -(-len(labels) // most))
         drawn, known = every._whole_parts(outputs[::step]), labels[::step]
         places = [(column, place, modulus) for column in range(drawn.shape[1]) for place, modulus in PARTS]
         tables = [_counts(drawn[:, column], place, modulus, known) for column, place, modulus in places]
