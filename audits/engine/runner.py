@@ -10,6 +10,7 @@ from functools import cache, partial
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve, curve_points
 from dpproof.audits.engine.betting.schedule import Pace
+from dpproof.audits.engine.betting.stream import histograms_of
 from dpproof.audits.engine.betting.trial import Trial, run_trial
 from dpproof.audits.engine.checks.dependence import RowRecord, check_fresh_calls
 from dpproof.audits.engine.checks.probing import check_randomness
@@ -49,7 +50,15 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
     watched = rows.watching(draw_blocks(made, pair, seed, budget, executor, layout, record, pace))
     last, sparing = last_sample(), made.sparing > 0
     trial = run_trial(
-        points, watched, scores, alpha, further=plan.after, pace=pace, last=last, partial=sparing
+        points,
+        watched,
+        scores,
+        alpha,
+        further=plan.after,
+        pace=pace,
+        last=last,
+        partial=sparing,
+        histograms=histograms_of(plan.edition),
     )
     rows.check()
     called = {"curve": curve, "sampler": sampler, "pair": pair, "scores": plan.scores}
@@ -149,7 +158,19 @@ def planned(
     count = min(SKETCH, max(FEWEST, samples)) + weighed
     sketch = draw_sketch(made, pair, layout, count, seed, executor)
     fresh = FreshOutputs(made, pair, layout, samples, seed, executor)
-    return sketch, Planting(fresh, layout, samples, scores, points, alpha, made.together, leading=leading)
+    histograms = histograms_of(layout.edition)
+    planting = Planting(
+        fresh,
+        layout,
+        samples,
+        scores,
+        points,
+        alpha,
+        made.together,
+        leading=leading,
+        histograms=histograms,
+    )
+    return sketch, planting
 
 
 def _replay(plan: AuditPlan, called: Mapping[str, object]) -> dict[str, object]:

@@ -16,6 +16,7 @@ that occurs often, such as the code of a discrete output, has a bin of its own.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,12 +31,36 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Labelled = tuple[NDArray[Any], Ints]
 
-CELLS = 32
-ENDS: Floats = np.array([0.0025, 0.005, 0.01, 0.02])
-"""The finest histogram has edges at the quantiles k / `CELLS`, and at these quantiles from each end."""
-SHARES: Floats = np.sort(np.concatenate([ENDS, np.arange(1, CELLS) / CELLS, 1 - ENDS]))
-GROUPS = (1, 8)
-"""The factors by which the histograms are coarser than the finest histogram, which has `CELLS` bins."""
+
+@dataclass(frozen=True)
+class Histograms:
+    """The histograms of a score from which posteriors are estimated.
+
+    Attributes:
+        quantiles: the quantiles of the scores that are edges of the finest histogram.
+        groups: the numbers of its bins that are merged in each histogram.
+        shares: the shares of the wealth for the bets of each histogram.
+    """
+
+    quantiles: Floats
+    groups: tuple[int, ...]
+    shares: Floats
+
+
+ENDS: Floats = np.array([0.0025, 0.005, 0.01])
+COARSE = Histograms(np.arange(1, 32) / 32, (1, 8), np.array([0.5, 0.5]))
+"""The histograms of audits before edition 4 of the default scores. They miss events of a mass below 0.03."""
+FINE = Histograms(
+    np.sort(np.concatenate([ENDS, np.arange(1, 128) / 128, 1 - ENDS])), (4, 32, 1), np.array([0.4, 0.4, 0.2])
+)
+"""The histograms of later audits: also one with about 128 bins, and smaller ones at both ends."""
+
+
+def histograms_of(edition: int) -> Histograms:
+    """Return the histograms of audits with this edition of the default scores."""
+    return FINE if edition > 3 else COARSE
+
+
 STAKES: Floats = np.array([0.3, 0.99])
 """The shares of its wealth that a bet on the posterior stakes on each sample; it keeps the rest."""
 DOUBT = 0.5
@@ -61,16 +86,17 @@ class PosteriorBets:
 
     Args:
         epsilon: the claimed epsilon; the claim has delta = 0.
+        histograms: the histograms of the score.
 
     Attributes:
         tally: for each histogram, on how many samples its bets were won, lost and not placed; an int64 array
             (histograms, 3).
     """
 
-    def __init__(self, epsilon: float) -> None:
-        self.epsilon = epsilon
-        self._logs = np.zeros((len(GROUPS), STAKES.size))
-        self.tally = np.zeros((len(GROUPS), 3), np.int64)
+    def __init__(self, epsilon: float, histograms: Histograms) -> None:
+        self.epsilon, self._histograms = epsilon, histograms
+        self._logs = np.zeros((len(histograms.groups), STAKES.size))
+        self.tally = np.zeros((len(histograms.groups), 3), np.int64)
         self._spent = 0
         self.forget()
 
@@ -89,7 +115,7 @@ class PosteriorBets:
 
     def parts(self) -> Floats:
         """Return the log wealth of every bet, an array (histograms times stakes,)."""
-        return self._logs.ravel() - math.log(self._logs.size)
+        return (self._logs + np.log(self._histograms.shares / STAKES.size)[:, None]).ravel()
 
     def bet(self, scores: Floats, labels: Ints) -> None:
         """Update the wealth of the bets with a block of fresh samples, which the estimated posterior has not seen."""
@@ -112,10 +138,11 @@ class PosteriorBets:
             self._next = REFRESH * self._seen
             parts = zip(*self._past, strict=True)
             scores, labels = (together(part) for part in parts)
-            values = np.sort(scores)[(SHARES * scores.size).astype(np.int64)]
+            values = np.sort(scores)[(self._histograms.quantiles * scores.size).astype(np.int64)]
             self._edges = np.unique(np.concatenate([values, above(values)]))
             self._counts = self._counted(scores, labels)
-            groups = [np.arange(len(self._counts)) // (1 if group == 1 else 2 * group) for group in GROUPS]
+            cells, merged = np.arange(len(self._counts)), self._histograms.groups
+            groups = [cells // (1 if group == 1 else 2 * group) for group in merged]
             self._alike = np.array([group[:, None] == group for group in groups]) * 1
             """Whether two cells are merged at each resolution. An edge and the value just above it are neighbouring
             edges, so a group has twice as many cells."""
@@ -135,7 +162,7 @@ class PosteriorBets:
         past = self._alike @ self._counts
         guess = (past[..., 1] + DOUBT) / (past.sum(axis=-1) + 2 * DOUBT)
         logs = np.moveaxis(log_factors(guess[..., None], np.arange(2), self.epsilon), 0, -1)
-        rows = logs.reshape(-1, len(GROUPS), 1)  # (cells and labels, resolutions, 1)
+        rows = logs.reshape(-1, len(self._histograms.groups), 1)  # (cells and labels, resolutions, 1)
         self._gains = np.log1p(np.expm1(rows) * STAKES).reshape(len(rows), -1)
         self._signs = np.concatenate([rows > 0, rows < 0, rows == 0], axis=2).reshape(len(rows), -1) * 1
 
@@ -143,7 +170,11 @@ class PosteriorBets:
         """Return JSON data that describe the histogram and the stake with the largest wealth."""
         row, stake = np.unravel_index(int(self._logs.argmax()), self._logs.shape)
         won, lost, passed = (int(c) for c in self.tally[row])
-        event = {"posterior": "histogram", "cells": CELLS // GROUPS[row], "staked": float(STAKES[stake])}
+        event = {
+            "posterior": "histogram",
+            "cells": (self._histograms.quantiles.size + 1) // self._histograms.groups[row],
+            "staked": float(STAKES[stake]),
+        }
         return {
             "event": {**event, "epsilon": self.epsilon, "delta": 0.0},
             "counts": {"won": won, "lost": lost, "passed": passed},
@@ -207,12 +238,19 @@ class ScoreStream:
         score: the score.
         epsilon: the claimed epsilon if the claim has delta = 0; otherwise None.
         kept: the samples that are kept, shared with all scores of the same view.
+        histograms: the histograms of the score for bets on the posterior.
     """
 
-    def __init__(self, score: Score, epsilon: float | None = None, kept: Kept | None = None) -> None:
+    def __init__(
+        self,
+        score: Score,
+        epsilon: float | None = None,
+        kept: Kept | None = None,
+        histograms: Histograms = COARSE,
+    ) -> None:
         self.score = score
         self.tails = TailCounts(oriented=score.oriented)
-        self.posterior = None if epsilon is None else PosteriorBets(epsilon)
+        self.posterior = None if epsilon is None else PosteriorBets(epsilon, histograms)
         self._bettors = [bets for bets in (self.tails, self.posterior) if bets is not None]
         self._scorer: Scorer | None = None
         self._kept = kept or Kept()

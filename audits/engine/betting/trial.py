@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.eprocess import LogWealth, log_sums, rejects
 from dpproof.audits.engine.betting.schedule import Pace
-from dpproof.audits.engine.betting.stream import Kept, ScoreStream
+from dpproof.audits.engine.betting.stream import COARSE, Histograms, Kept, ScoreStream
 from dpproof.audits.engine.scores.atoms import Atoms, only_bits, rounded_bits
 from dpproof.audits.engine.scores.protocol import Score, shares
 from dpproof.audits.time_budget import OutOfTimeError, time_left
@@ -96,6 +96,7 @@ def run_trial(
     pace: Pace | None = None,
     last: int | None = None,
     partial: bool = False,
+    histograms: Histograms = COARSE,
 ) -> Trial:
     """Return the result of betting against a claim on blocks of samples.
 
@@ -107,12 +108,12 @@ def run_trial(
     later checks: they get the share `CHECKS` of the time that was left at the refutation. A replay gives ``last``,
     the number of samples at which the time budget ended the original trial. Sampling then ends at ``last`` samples if
     the claim is refuted by then. With ``partial``, a time budget that ends before a refutation ends the sampling, too;
-    otherwise it raises `OutOfTimeError`.
+    otherwise it raises `OutOfTimeError`. ``histograms`` are those of the bets on the posterior.
     """
     pure = points[-1].epsilon if points[-1].delta == 0 else None
     kept = {id(score.view): Kept() for score in scores}
     bets = LogWealth(points)
-    streams = tuple(ScoreStream(score, pure, kept[id(score.view)]) for score in scores)
+    streams = tuple(ScoreStream(score, pure, kept[id(score.view)], histograms) for score in scores)
     pace, level = pace or Pace(), VERDICT * alpha
     samples, feeding, until = 0, streams, math.inf
     every = _Largest(bets, streams)

@@ -52,6 +52,7 @@ class EventClass:
         draw: a function that draws an event. It may also draw a score; then the upper and lower tails of this score
             are the events.
         deep: whether the events are tails of probability at most `TAIL`.
+        narrow: whether tails have a mass as in `narrow_mass`, with many small ones.
     """
 
     name: str
@@ -59,6 +60,7 @@ class EventClass:
     applies: Callable[[Outputs], bool]
     draw: Callable[[Outputs, np.random.Generator], Event]
     deep: bool = False
+    narrow: bool = False
 
 
 def planted_in(
@@ -74,7 +76,7 @@ def planted_in(
             found = _shifted(values, known, twice)
             if found is not None:
                 return _either(found, rng)
-        inside = values if known.dtype == bool else _tail(values, known, chosen.deep, most, rng)
+        inside = values if known.dtype == bool else _tail(values, known, _mass(chosen, most, rng), rng)
         mass = float(inside(sketch).mean())
         other, mass = mass > HALF, min(mass, 1 - mass)
         if FLOOR <= mass <= most:
@@ -93,10 +95,21 @@ def _either(planted: Planted, rng: np.random.Generator) -> Planted:
     return planted if rng.random() < 0.5 else Planted(planted.cells, planted.laws[::-1])
 
 
-def _tail(values: Event, known: Values, deep: bool, most: float, rng: np.random.Generator) -> Event:
-    """Draw a tail of a score, upper or lower, with uniformly distributed mass."""
+def _mass(chosen: EventClass, most: float, rng: np.random.Generator) -> float:
+    """Draw the mass of a tail."""
+    if chosen.narrow:
+        return narrow_mass(rng, most)
+    return float(rng.uniform(FLOOR, min(TAIL, most) if chosen.deep else most))
+
+
+def narrow_mass(rng: np.random.Generator, most: float = HALF) -> float:
+    """Draw a mass whose logarithm is uniform, so that two of five are below 0.05."""
+    return float(np.exp(rng.uniform(np.log(FLOOR), np.log(most))))
+
+
+def _tail(values: Event, known: Values, mass: float, rng: np.random.Generator) -> Event:
+    """Draw a tail of a score, upper or lower, with about this mass."""
     known, count = np.sort(known), len(known)
-    mass = rng.uniform(FLOOR, min(TAIL, most) if deep else most)
     at = min(count - 1, max(0, round(mass * count) - 1))
     if rng.random() < 0.5:
         return lambda outputs: np.asarray(values(outputs) >= known[count - 1 - at])

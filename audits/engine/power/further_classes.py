@@ -22,6 +22,7 @@ from dpproof.audits.engine.power.event_classes import (
     EventClass,
     Values,
     bits_of,
+    narrow_mass,
     varying,
     whole_columns,
 )
@@ -61,7 +62,7 @@ def _continuous(sketch: Outputs) -> NDArray[np.int64]:
 
 
 def _interval(sketch: Outputs, rng: np.random.Generator) -> Event:
-    column, mass = rng.choice(sketch.once(_continuous)), rng.uniform(FLOOR, HALF)
+    column, mass = rng.choice(sketch.once(_continuous)), narrow_mass(rng)
     known, start = np.sort(sketch.numbers[:, column]), rng.uniform(0, 1 - mass)
     low, high = (known[min(int(share * len(known)), len(known) - 1)] for share in (start, start + mass))
     return lambda outputs: np.asarray(
@@ -185,8 +186,8 @@ def _part_of(parts: Sequence[Sequence[Part]], rng: np.random.Generator) -> Event
 
 
 def _size(values: int, rng: np.random.Generator) -> int:
-    """Draw how many of some equally frequent values are in an event, so that its mass is uniform."""
-    return max(1, round(rng.uniform(FLOOR, HALF) * values))
+    """Draw how many of some equally frequent values are in an event, so that its mass is as in `narrow_mass`."""
+    return max(1, round(narrow_mass(rng) * values))
 
 
 def _few_patterns(sketch: Outputs, rng: np.random.Generator) -> Event:
@@ -205,16 +206,20 @@ def _has_remainder(
     return np.isin(found // place % modulus, wanted)
 
 
+NARROW = f"of a mass from {FLOOR:g} to {HALF:g} whose logarithm is uniform"
+"""The law of the mass of most of these events. Two of five are below 0.05."""
 FURTHER: tuple[EventClass, ...] = (
     EventClass(
         "a norm",
-        "the squared distance from the medians, in units of the spreads; at least, or at most, a quantile of it",
+        "the squared distance from the medians, in units of the spreads; at least, or at most, a quantile of"
+        f" it, {NARROW}",
         lambda sketch: varying(sketch).size > 1,
         _norm,
+        narrow=True,
     ),
     EventClass(
         "an interval of one coordinate",
-        "a coordinate, uniform; between two quantiles of it, of uniform mass",
+        f"a coordinate, uniform; between two quantiles of it, {NARROW}",
         lambda sketch: sketch.once(_continuous).size > 0,
         _interval,
     ),
@@ -232,16 +237,18 @@ FURTHER: tuple[EventClass, ...] = (
     ),
     EventClass(
         "the length of an output",
-        "the number of characters of a text, or of numbers and words; at least, or at most, a quantile of it",
+        "the number of characters of a text, or of numbers and words; at least, or at most, a quantile of it,"
+        f" {NARROW}",
         lambda sketch: not sketch.layout.plain and bool(np.ptp(_sizes(sketch))),
         _length,
+        narrow=True,
     ),
     EventClass(
         "a remainder or decimal digit of an exact number",
         f"one of the first {LIMIT} groups of three digits, of numbers that are whole or have up to six decimals: one"
         f" of the last {3 * LEVELS} digits of such a number, or a"
         f" remainder modulo {', '.join(map(str, MODULI))} in units of its last place; a random set of the values, or an"
-        " arc of them, of uniform mass",
+        f" arc of them, {NARROW}",
         lambda sketch: bool(sketch.once(_exact_parts)),
         _remainder,
     ),
@@ -249,13 +256,13 @@ FURTHER: tuple[EventClass, ...] = (
         "one of six digits from the size of the spread on",
         f"one of the first {LIMIT} groups of three digits, of numbers with more decimals: the digit at the place of the"
         " distance of the number's quartiles (of the other values if the quartiles are equal), or at one of the next"
-        " five places; a random set of the digits, or an arc of them, of uniform mass",
+        f" five places; a random set of the digits, or an arc of them, {NARROW}",
         lambda sketch: bool(sketch.once(_other_parts)),
         _digit,
     ),
     EventClass(
         "a few patterns of adjacent low bits",
-        f"three to {LOW} adjacent bits among the lowest {LOW}, uniform; a random set of patterns, of uniform mass",
+        f"three to {LOW} adjacent bits among the lowest {LOW}, uniform; a random set of patterns, {NARROW}",
         lambda sketch: whole_columns(sketch).size > 0,
         _few_patterns,
     ),

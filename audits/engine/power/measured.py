@@ -41,7 +41,7 @@ AFTER = 21
 """The number of the random stream of the first further kind of events."""
 KNOWN = "tails of a known likelihood ratio"
 OTHERS = (
-    f"events of mass below {FLOOR:g}",
+    f"events of mass below {FLOOR:g} (the mean of their probabilities on the two inputs)",
     "parities of three or more bits, and other joint events of three or more coordinates",
     f"remainders modulo other numbers than {', '.join(map(str, MODULI[:-1]))} and {MODULI[-1]}",
     f"digits beyond the last {3 * LEVELS} of an exact number or beyond six of another, and functions of all digits",

@@ -24,6 +24,7 @@ from scipy.special import ndtr
 from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve
 from dpproof.audits.engine.betting.reference import gaussian_mu
 from dpproof.audits.engine.betting.schedule import Blocks, Pace
+from dpproof.audits.engine.betting.stream import COARSE, Histograms
 from dpproof.audits.engine.betting.trial import Trial, run_trial
 from dpproof.audits.engine.power.fresh_outputs import FreshOutputs, Outputs
 from dpproof.audits.engine.sampling.blocks import largest_block
@@ -187,6 +188,7 @@ class Planting:
         alpha: the largest probability of a false alarm of the audit.
         together: the smallest number of samples in a block.
         leading: whether the leading scores of a kind of events bet first.
+        histograms: the histograms of the audit's bets on the posterior.
     """
 
     def __init__(
@@ -200,11 +202,12 @@ class Planting:
         together: int = 1,
         *,
         leading: bool = False,
+        histograms: Histograms = COARSE,
     ) -> None:
         self._fresh, self._scores, self._shares = fresh, scores, shares(scores)
         self._points, self._alpha, self._samples = points, alpha, samples
         self._sizes = largest_block(layout.width, samples, together), together
-        self._leading = leading
+        self._leading, self._histograms = leading, histograms
         self.begin()
 
     @property
@@ -249,7 +252,9 @@ class Planting:
         """Bet with some of the scores. Each has its share of the wealth of all scores."""
         share = float(self._shares[chosen].sum()) if chosen.size < len(self._scores) else 1.0
         scores = [_Known(self._scores[one], stream.view(self._scores[one].view)) for one in chosen]
-        return run_trial(self._points, blocks, scores, share * self._alpha, pace=pace)
+        return run_trial(
+            self._points, blocks, scores, share * self._alpha, pace=pace, histograms=self._histograms
+        )
 
     def _blocks(
         self,
