@@ -279,9 +279,9 @@ def vectors() -> list[Fault]:
         thin("last digit of the second amount", PYDP, REMAINDER, 0.7, 0.1, lambda f, n: whole(400.0, n, 3),
              lambda x: x[1] % 10 == 0),
         thin("interval among small moves", PDP, INTERVAL, 0.8, 0.079, lambda f, n: real(1.0, n, 20) + 0.03 * f,
-             lambda x: 0.5 < x[13] < 0.8, why="shifted by .03 a coordinate, which changes the ratio by exp(.03) at most"),
+             lambda x: 0.5 < x[13] < 0.8, why="shifted by .03 a coordinate, which changes the ratio by exp(.03)"),
         thin("interval beside a count", PDP, INTERVAL, 0.8, 0.079, lambda f, n: real(1.0, n, 2) + np.array([0.7, 0]) * f,
-             lambda x: 0.5 < x[1] < 0.8, why="shifted in the first coordinate; the other is independent of it"),
+             lambda x: 0.5 < x[1] < 0.8, why="shifted in the first coordinate only"),
     ]
 
 
