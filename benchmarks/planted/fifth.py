@@ -281,7 +281,8 @@ def vectors() -> list[Fault]:
         thin("interval among small moves", PDP, INTERVAL, 0.8, 0.079, lambda f, n: real(1.0, n, 20) + 0.03 * f,
              lambda x: 0.5 < x[13] < 0.8, why="shifted by .03 a coordinate, which changes the ratio by exp(.03)"),
         thin("interval beside a count", PDP, INTERVAL, 0.8, 0.079,
-             lambda f, n: real(1.0, n, 2) + np.array([0.7 * f, 0]), lambda x: 0.5 < x[1] < 0.8, why="shifted in the first coordinate only"),
+             lambda f, n: real(1.0, n, 2) + np.array([0.7 * f, 0]), lambda x: 0.5 < x[1] < 0.8,
+             why="shifted in the first coordinate only"),
     ]
 
 
