@@ -30,14 +30,19 @@ def matrix(outputs: Outputs) -> NDArray[Any]:
 
 
 def _beyond(
-    values: Callable[[Outputs], NDArray[Any]], sketch: Outputs, rng: Generator, most: float
+    values: Callable[[Outputs], NDArray[Any]], sketch: Outputs, rng: Generator, mass: float
 ) -> Inside:
-    """Return the upper or the lower tail of a number, with uniformly distributed mass."""
+    """Return the upper or the lower tail of a number, with about this mass."""
     known = np.sort(values(sketch))
-    rank = max(1, round(rng.uniform(LEAST, most) * len(known)))
+    rank = max(1, round(mass * len(known)))
     if rng.random() < 0.5:
         return lambda outputs: np.asarray(values(outputs) >= known[-rank])
     return lambda outputs: np.asarray(values(outputs) <= known[rank - 1])
+
+
+def _narrow(rng: Generator) -> float:
+    """Draw a mass from .01 to .5 that is below .05 in two of five cases: its logarithm is uniform."""
+    return float(LEAST * (HALF / LEAST) ** rng.random())
 
 
 def _column(sketch: Outputs, rng: Generator) -> int:
@@ -50,7 +55,7 @@ def _at(column: int, outputs: Outputs) -> NDArray[Any]:
 
 def tail(sketch: Outputs, rng: Generator, most: float = DEEP) -> Inside:
     """Draw a coordinate, a side and the mass of a tail."""
-    return _beyond(partial(_at, _column(sketch, rng)), sketch, rng, most)
+    return _beyond(partial(_at, _column(sketch, rng)), sketch, rng, rng.uniform(LEAST, most))
 
 
 def threshold(sketch: Outputs, rng: Generator) -> Inside:
@@ -62,7 +67,7 @@ def projection(sketch: Outputs, rng: Generator) -> Inside:
     """Draw a Gaussian direction in units of the spreads, and a quantile."""
     known = matrix(sketch)
     direction = rng.standard_normal(known.shape[1]) / known.std(axis=0)
-    return _beyond(lambda outputs: matrix(outputs) @ direction, sketch, rng, HALF)
+    return _beyond(lambda outputs: matrix(outputs) @ direction, sketch, rng, rng.uniform(LEAST, HALF))
 
 
 def norm(sketch: Outputs, rng: Generator) -> Inside:
@@ -70,13 +75,13 @@ def norm(sketch: Outputs, rng: Generator) -> Inside:
     known = matrix(sketch)
     centre, spread = np.median(known, axis=0), known.std(axis=0)
     return _beyond(
-        lambda outputs: (((matrix(outputs) - centre) / spread) ** 2).sum(axis=1), sketch, rng, HALF
+        lambda outputs: (((matrix(outputs) - centre) / spread) ** 2).sum(axis=1), sketch, rng, _narrow(rng)
     )
 
 
 def interval(sketch: Outputs, rng: Generator) -> Inside:
-    """Draw a coordinate and two of its quantiles, with uniformly distributed mass between them."""
-    column, mass = _column(sketch, rng), rng.uniform(LEAST, HALF)
+    """Draw a coordinate and two of its quantiles, often with little mass between them."""
+    column, mass = _column(sketch, rng), _narrow(rng)
     start = rng.uniform(0, 1 - mass)
     low, high = np.quantile(_at(column, sketch), [start, start + mass])
     return lambda outputs: np.asarray((_at(column, outputs) >= low) & (_at(column, outputs) <= high))
@@ -164,44 +169,57 @@ def _draw_one(values: Sequence[Any], rng: Generator) -> Any:
 
 def length(sketch: Sequence[Collection[Any]], rng: Generator) -> Inside:
     """Draw a quantile of the number of characters of a text, or of elements of a collection."""
-    return _beyond(lambda outputs: np.array([len(output) for output in outputs]), sketch, rng, HALF)
+    return _beyond(lambda outputs: np.array([len(output) for output in outputs]), sketch, rng, _narrow(rng))
 
 
 def remainder(sketch: Outputs, rng: Generator) -> Inside:
-    """Draw a coordinate, a modulus that fits twice into its range, and half of the remainders."""
+    """Draw a coordinate, a modulus that fits twice into its range, and a set of remainders."""
     column = _column(sketch, rng)
     wide = np.ptp(_at(column, sketch))
     modulus = int(rng.choice([one for one in MODULI if 2 * one <= wide]))
-    chosen = _half_of_remainders(modulus, rng)
+    chosen = _some_remainders(modulus, rng)
     return lambda outputs: chosen[_at(column, outputs) % modulus]
 
 
 def digit(sketch: Outputs, rng: Generator) -> Inside:
-    """Draw a coordinate of amounts with two decimals, the hundredths, tenths or ones, and half of the digits."""
+    """Draw a coordinate of amounts with two decimals, the hundredths, tenths or ones, and a set of digits."""
     column, power = _column(sketch, rng), 10 ** int(rng.integers(3))
-    chosen = _half_of_remainders(10, rng)
+    chosen = _some_remainders(10, rng)
     return lambda outputs: chosen[np.rint(_at(column, outputs) * 100).astype(np.int64) // power % 10]
 
 
 def digit_of_spread(sketch: Outputs, rng: Generator) -> Inside:
-    """Draw a coordinate of numbers that vary by 1 to 10, one of six digits from the ones on, and half of its values."""
+    """Draw a coordinate of numbers that vary by 1 to 10, one of six digits from the ones on, and some values."""
     column, power = _column(sketch, rng), 10 ** int(rng.integers(6))
-    chosen = _half_of_remainders(10, rng)
+    chosen = _some_remainders(10, rng)
     return lambda outputs: chosen[np.floor(_at(column, outputs) * power).astype(np.int64) % 10]
 
 
-def _half_of_remainders(modulus: int, rng: Generator) -> NDArray[np.bool_]:
-    """Return a random half of the remainders, or half of their circle."""
+def _some_remainders(modulus: int, rng: Generator) -> NDArray[np.bool_]:
+    """Return a random set of the remainders, or an arc of them, often with little mass."""
+    count = max(1, round(_narrow(rng) * modulus))
     if rng.random() < 0.5:
-        return _half(modulus, rng)
+        return _some(modulus, count, rng)
     chosen = np.zeros(modulus, bool)
-    chosen[(int(rng.integers(modulus)) + np.arange(modulus // 2)) % modulus] = True
+    chosen[(int(rng.integers(modulus)) + np.arange(count)) % modulus] = True
     return chosen
 
 
+def few_patterns(sketch: Outputs, rng: Generator) -> Inside:
+    """Draw 3 to 8 adjacent bits of the lowest 8 of a whole number, and a set of patterns, often with little mass."""
+    column, size = _column(sketch, rng), int(rng.integers(3, 9))
+    shift = int(rng.integers(0, 9 - size))
+    chosen = _some(1 << size, max(1, round(_narrow(rng) * (1 << size))), rng)
+    return lambda outputs: chosen[(_at(column, outputs) >> shift) & ((1 << size) - 1)]
+
+
 def _half(count: int, rng: Generator) -> NDArray[np.bool_]:
+    return _some(count, count // 2, rng)
+
+
+def _some(count: int, some: int, rng: Generator) -> NDArray[np.bool_]:
     chosen = np.zeros(count, bool)
-    chosen[rng.permutation(count)[: count // 2]] = True
+    chosen[rng.permutation(count)[:some]] = True
     return chosen
 
 

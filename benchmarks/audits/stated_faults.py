@@ -123,7 +123,7 @@ LOW_BITS, REMAINDER = "adjacent low bits of a number", "a remainder or decimal d
 DIGIT = "one of six digits from the size of the spread on"
 TOKEN, LENGTH, VALUE = "presence or order of a token", "the length of an output", "one value that repeats"
 NORM, INTERVAL = "a norm", "an interval of one coordinate"
-JOINT = "two coordinates beyond thresholds"
+JOINT, PATTERNS = "two coordinates beyond thresholds", "a few patterns of adjacent low bits"
 CAPS = {20: 256_000, 64: 64_000, 200: 16_000, 1000: 4_000}
 """The largest budget for vectors of at most this many numbers."""
 OBJECTS = 32_000
@@ -244,6 +244,7 @@ def _digits_and_words() -> list[Fault]:
     )
     return [
         *_of(LOW_BITS, events.low_bits, *whole),
+        *_of(PATTERNS, events.few_patterns, *whole[::2]),
         *_of(REMAINDER, events.remainder, *remainders),
         *_of(REMAINDER, events.digit, (laws.rounded(1, 2, 40.0), 1, "an amount with 2 decimals")),
         *_of(DIGIT, events.digit_of_spread, (laws.exponential(1), 1, "an exponential number")),

@@ -275,7 +275,7 @@ def test_numbers_in_single_precision_are_no_exact_decimals(bits):
 
     def single(value, n, rng):
         odd = rng.random(n) < (0.97 if value else 0.03)
-        return ((2 * rng.integers(-150_000, 150_000, n) + odd) / 1000).astype(np.float32)
+        return ((2 * rng.integers(-1_500_000, 1_500_000, n) + odd) / 1000).astype(np.float32)
 
     found = audit("single", PureDP(1.0), single, bits, seed=0, budget=BUDGET)
     assert REMAINDER.name not in found.power
