@@ -36,7 +36,7 @@ seconds of the clock. So the untouched mechanisms, and the two faults that the f
 missed because the time ended, were audited again with one processor to themselves. The page has these answers. In the
 first run 16 of 24 untouched mechanisms were *consistent*, if low bits are left out.
 
-The faults were written by three users. So the page does not show what share of the faults of other programs would be
+The faults of the tables were written by three users. So the page does not show what share of the faults of other programs would be
 found. The [faults of the third user](#faults-of-the-third-user) were audited with more time and on other code. That
 section says on which.
 """
