@@ -66,15 +66,15 @@ A fifth user asked how often *consistent* is wrong for narrow events, and plante
 promises of 0.45 to 1.5. On the code before this question, 46 were *violation*, 1 was *inconclusive* and 8 were
 *consistent*. Of these 8 answers, 6 listed the class of the fault as covered. Two of these 6 events have a mean
 probability below 1 % on the two inputs, and one of the two is in no class. So 4 answers were wrong: two sets of
-remainders (2 of 100, and 20 of 1,000), a pair of numbers, and an order of two words. By hand the user found more: sets
-of remainders, intervals and lengths with a probability of up to 0.1 on one input and 0 on the other. There were two
-causes. The planted violations contained half of all remainders, and other events of any size with the same
-probability, so narrow events hardly counted. And the bets on a score had 32 bins, which is too coarse for them. Now two
-of five events of the further classes have a mean probability below 5 %, and there are 128 bins. The same faults were
-audited again: 49 were *violation* and 6 *consistent*. One of these is wrong, the remainders 98 and 99 of 100, with a mean
-probability of 1.3 %. This is no test on new faults. Of 12 faults that the user had found by hand, 9 are *violation*
-now. A tail with a mean probability of 0.8 %, and a remainder beside a shift by the whole promise, are *violation* in one
-of two runs each. A pair of numbers with a mean probability of 0.5 % is *consistent* in both.
+remainders (2 of 100, and 20 of 1,000), a pair of numbers, and an order of two words. By hand the user found more:
+sets of remainders, intervals and lengths with a probability of up to 0.1 on one input and 0 on the other. There were
+two causes. The planted violations contained half of all remainders, and other events of any size with the same
+probability, so narrow events hardly counted. And the bets on a score had 32 bins, which is too coarse for them. Now
+two of five events of the further classes have a mean probability below 5 %, and there are 128 bins. The same faults
+were audited again: 49 were *violation* and 6 *consistent*. One of these is wrong, the remainders 98 and 99 of 100,
+with a mean probability of 1.3 %. This is no test on new faults. Of 12 faults that the user had found by hand, 9 are
+*violation* now. A tail with a mean probability of 0.8 %, and a remainder beside a shift by the whole promise, are
+*violation* in one of two runs each. A pair of numbers with a mean probability of 0.5 % is *consistent* in both.
 
 `interval_near_centre` is correct for another reason. Intervals are listed as not covered. Moreover the audit ran a pair
 on which the fault does not show, though one of the four pairs that it tried shows it.
