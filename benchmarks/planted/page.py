@@ -37,13 +37,24 @@ missed because the time ended, were audited again with one processor to themselv
 first run 16 of 24 untouched mechanisms were *consistent*, if low bits are left out.
 
 The faults of the tables were written by three users. So the page does not show what share of the faults of other
-programs would be found. The [faults of the third user](#faults-of-the-third-user) were audited with more time and on
-other code. That section says on which. """ AUTHORS = {1: "Faults of the first user", 2: "Faults of the second user"}
-CLASSES = { Event.TAIL: "a tail of one coordinate", Event.THRESHOLD: "one coordinate beyond a threshold",
-Event.WEIGHTED: "a random projection", Event.PARITY: "parity of two bits", Event.LOW: "adjacent low bits of a number",
-Event.WORD: "presence or order of a token", Event.NORM: "a norm", Event.INTERVAL: "an interval of one coordinate",
-Event.JOINT: "two coordinates beyond thresholds", Event.ATOM: "one value that repeats", Event.REMAINDER: "a remainder
-or decimal digit", Event.LENGTH: "the length of an output", }
+programs would be found. The [faults of the third user](#faults-of-the-third-user) were audited with more time and on other code. That
+section says on which.
+"""
+AUTHORS = {1: "Faults of the first user", 2: "Faults of the second user"}
+CLASSES = {
+    Event.TAIL: "a tail of one coordinate",
+    Event.THRESHOLD: "one coordinate beyond a threshold",
+    Event.WEIGHTED: "a random projection",
+    Event.PARITY: "parity of two bits",
+    Event.LOW: "adjacent low bits of a number",
+    Event.WORD: "presence or order of a token",
+    Event.NORM: "a norm",
+    Event.INTERVAL: "an interval of one coordinate",
+    Event.JOINT: "two coordinates beyond thresholds",
+    Event.ATOM: "one value that repeats",
+    Event.REMAINDER: "a remainder or decimal digit",
+    Event.LENGTH: "the length of an output",
+}
 
 
 def page(cases: list[Case], versions: dict[str, str], found: dict[str, Answer]) -> Iterator[str]:

@@ -63,7 +63,7 @@ now also bet on the digits of absolute values, and find this fault.
 
 A fifth user asked how often *consistent* is wrong for narrow events, and planted 55 faults
 (`benchmarks/planted/fifth.py`). On most of them one event is exp(2.2 epsilon) times more probable on one input, at
-promises of 0.45 to 1.5. On the code before this question, 46 were *violation*, 1 was *inconclusive* and 8 were
+promises of 0.45 to 1.5. On the code of that time, 46 were *violation*, 1 was *inconclusive* and 8 were
 *consistent*. Of these 8 answers, 6 listed the class of the fault as covered. Two of these 6 events have a mean
 probability below 1 % on the two inputs, and one of the two is in no class. So 4 answers were wrong: two sets of
 remainders (2 of 100, and 20 of 1,000), a pair of numbers, and an order of two words. By hand the user found more:
