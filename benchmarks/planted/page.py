@@ -37,8 +37,8 @@ missed because the time ended, were audited again with one processor to themselv
 first run 16 of 24 untouched mechanisms were *consistent*, if low bits are left out.
 
 The faults of the tables were written by three users. So the page does not show what share of the faults of other
-programs would be found. The [faults of the third user](#faults-of-the-third-user) were audited with more time and on other code. That
-section says on which.
+programs would be found. The [faults of the third user](#faults-of-the-third-user) were audited with more time and on
+other code. That section says on which.
 """
 AUTHORS = {1: "Faults of the first user", 2: "Faults of the second user"}
 CLASSES = {
