@@ -11,7 +11,8 @@ with the input in another place, which costs the epsilon `extra`; the true epsil
 
 Run `python -m benchmarks.planted.sixth FILE` to audit all of them and to write one JSON line for each.
 `--check` estimates the probability of each event and runs no audit. `--only NAME` selects by a part of the name.
-`--untouched` audits the functions without a fault, with the same claims and budgets.
+`--untouched` audits the functions without a fault, with the same claims and budgets. `--tight` gives each fault in
+one or three numbers the true epsilon 2.05 claims, and the smaller claims and budgets of `TIGHT`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import diffprivlib.mechanisms as dm
@@ -71,7 +72,7 @@ class Base:
     seconds: float = 60.0
 
     def run(self, data: Any, n: int, rng: Any) -> Any:
-        """The function without a fault."""
+        """The outputs without a fault."""
         return packed(list(self.draw(int(data[0]), n)))
 
 
@@ -91,8 +92,7 @@ class Fault:
     @property
     def run(self) -> Run:
         """The faulty function."""
-        base = BASES[self.base]
-        keep = math.exp(-self.times * base.claim)
+        base, keep = BASES[self.base], math.exp(-self.times * BASES[self.base].claim)
 
         def run(data: Any, n: int, rng: Any) -> Any:
             rows = list(base.draw(int(data[0]), n))
@@ -145,11 +145,6 @@ def report(flag: int, n: int) -> list[dict[str, Any]]:
     return [{"count": int(k) + flag, "sum": float(s), "by": q} for k, s, q in rows]
 
 
-def bins(flag: int, n: int) -> list[list[int]]:
-    """Of six noisy counts those that are at least 1, in a list."""
-    return [[int(k) for k in row if k >= 1] for row in counts(n, 6)]
-
-
 # fmt: off
 PDP, PYDP, DPL, ODP = "pipeline-dp", "python-dp", "diffprivlib", "opendp"
 BASES = {
@@ -166,7 +161,7 @@ BASES = {
     "bits": Base(bits, 2.0, 30_000, 0, DPL),
     "words": Base(lambda f, n: words(f, n, 4), 2.2, 30_000, 0, DPL, 240.0),
     "two words": Base(lambda f, n: words(f, n, 2), 2.2, 30_000, 0, DPL, 240.0),
-    "bins": Base(bins, 2.2, 30_000, 0, ODP, 240.0),
+    "bins": Base(lambda f, n: [row[row >= 1].tolist() for row in counts(n, 6)], 2.2, 30_000, 0, ODP, 240.0),
     "groups": Base(groups, 2.2, 30_000, 0, PYDP, 240.0),
     "text": Base(text, 2.3, 30_000, 1 / 3, PYDP, 240.0),
     "table": Base(table, 2.3, 30_000, 0.25, PYDP, 240.0),
@@ -197,7 +192,8 @@ def numbers() -> list[Fault]:
         Fault("seconds 20 to 29", REMAINDER, "large", 1, 2.26, 0.168, lambda x: 20 <= x % 60 < 30),
         Fault("fourteen remainders of 100", REMAINDER, "large", 1, 2.28, 0.140,
               lambda x: x % 100 in (2, 3, 11, 19, 24, 36, 41, 47, 58, 65, 70, 83, 88, 97)),
-        Fault("four digits of the hundreds", REMAINDER, "large", 0, 2.79, 0.416, lambda x: x // 100 % 10 in (0, 3, 8, 9)),
+        Fault("four digits of the hundreds", REMAINDER, "large", 0, 2.79, 0.416,
+              lambda x: x // 100 % 10 in (0, 3, 8, 9)),
         Fault("430 of 1000 remainders", REMAINDER, "large", 0, 2.55, 0.411, lambda x: 250 <= x % 1000 < 680,
               lambda x: x + 430),
     ]
@@ -208,7 +204,8 @@ def vectors() -> list[Fault]:
     return [
         Fault("third amount above a threshold", BEYOND, "three", 0, 2.82, 0.559, lambda x: x[2] >= -50),
         Fault("projection of three", PROJECTION, "five", 0, 2.79, 0.386, lambda x: x[1] - 2 * x[3] + x[4] >= 1.7),
-        Fault("projection of four", PROJECTION, "five", 1, 2.22, 0.362, lambda x: 0.5 * x[1] + x[2] + x[3] - x[4] >= 1.6),
+        Fault("projection of four", PROJECTION, "five", 1, 2.22, 0.362,
+              lambda x: 0.5 * x[1] + x[2] + x[3] - x[4] >= 1.6),
         Fault("large norm", NORM, "plain", 0, 2.71, 0.214, lambda x: float(x @ x) >= 57),
         Fault("small norm", NORM, "plain", 1, 2.1, 0.568, lambda x: float(x @ x) <= 33),
         Fault("one low and one high", TWO, "five", 0, 2.79, 0.531, lambda x: x[1] <= 1.5 and x[3] >= -1),
@@ -233,7 +230,8 @@ def objects() -> list[Fault]:
         Fault("at least five bins", LENGTH, "bins", 0, 2.15, 0.051, lambda x: len(x) >= 5),
         Fault("last cent in a text", REMAINDER, "text", 1, 2.52, 0.098, lambda x: x.split()[3][-2] == "3"),
         Fault("large code in a text", BEYOND, "text", 1, 2.43, 0.451, lambda x: int(x.split()[5]) >= 30),
-        Fault("last digit of a code", REMAINDER, "text", 0, 2.72, 0.501, lambda x: int(x.split()[5]) % 10 in (0, 1, 4, 7, 8)),
+        Fault("last digit of a code", REMAINDER, "text", 0, 2.72, 0.501,
+              lambda x: int(x.split()[5]) % 10 in (0, 1, 4, 7, 8)),
         Fault("count of the second city", REPEATS, "table", 1, 2.24, 0.099, lambda x: x[1][1] == 1),
         Fault("tail of the second sum", TAIL, "table", 1, 2.86, 0.055, lambda x: x[1][2] >= 55),
         Fault("interval of the first sum", INTERVAL, "table", 1, 2.22, 0.451, lambda x: abs(x[0][2] - 10) <= 17),
@@ -244,6 +242,8 @@ def objects() -> list[Fault]:
         Fault("key is missing", TOKEN, "groups", 0, 2.51, 0.392, lambda x: "g1" not in x),
         Fault("one of four words", TOKEN, "words", 1, 2.26, 0.415, lambda x: "cough" in x),
     ]
+TIGHT = {"real": (0.8, 40_000), "wide": (1.5, 60_000), "cents": (1.0, 50_000), "laplace": (1.0, 50_000),
+         "small": (0.9, 30_000), "large": (1.0, 50_000), "three": (1.2, 50_000)}
 # fmt: on
 
 
@@ -256,8 +256,8 @@ def answer(name: str, base: Base, run: Run, seed: int) -> dict[str, Any]:
         found = dpproof.audit(run, pair=([0], [1]), **told)
     except (ValueError, RuntimeError, TypeError) as failed:
         return row | {"error": repr(failed)}
-    seconds = round(time.time() - start, 1)
-    return row | {"seconds": seconds, "answer": json.loads(found.to_json()), "printed": str(found)}
+    row |= {"seconds": round(time.time() - start, 1), "printed": str(found)}
+    return row | {"answer": json.loads(found.to_json())}
 
 
 def check(fault: Fault, n: int = 20_000) -> str:
@@ -276,18 +276,20 @@ def main() -> None:
     options.add_argument("file", nargs="?", default="/dev/stdout")
     options.add_argument("--only", default="")
     options.add_argument("--seed", default=0, type=int)
-    for name in ("--check", "--untouched"):
+    for name in ("--check", "--untouched", "--tight"):
         options.add_argument(name, action="store_true")
     given = options.parse_args()
     faults = [*numbers(), *vectors(), *objects()]
+    if given.tight:
+        faults = [replace(one, times=2.05) for one in faults if one.base in TIGHT]
+        BASES.update({name: replace(BASES[name], claim=c, budget=b) for name, (c, b) in TIGHT.items()})
     bases = [(name, "untouched", base, base.run) for name, base in BASES.items()]
     planted = [(one.name, one.kind, BASES[one.base], one.run) for one in faults]
     if given.check:
         print(*(check(one) for one in faults if given.only in one.name), sep="\n")
         return
-    for name, kind, base, run in [
-        one for one in (bases if given.untouched else planted) if given.only in one[0]
-    ]:
+    chosen = bases if given.untouched else planted
+    for name, kind, base, run in [one for one in chosen if given.only in one[0]]:
         row = {"kind": kind} | answer(name, base, run, given.seed)
         with open(given.file, "a", encoding="utf-8") as out:
             out.write(json.dumps(row) + "\n")
