@@ -144,6 +144,17 @@ def _each(outputs: Sequence[Any], inside: Callable[[list[Any]], bool]) -> NDArra
     return np.array([inside(_words(output)) for output in outputs], bool)
 
 
+def order(sketch: Sequence[Any], rng: Generator) -> Inside:
+    """Draw two words of an output; the event is that both are there, in this order."""
+    known = sorted(set(_words(sketch[int(rng.integers(len(sketch)))])))
+    if len(known) < 2:
+        return lambda outputs: np.zeros(len(outputs), bool)
+    one, other = (known[place] for place in rng.choice(len(known), 2, replace=False))
+    return lambda outputs: _each(
+        outputs, lambda row: one in row and other in row and row.index(one) < row.index(other)
+    )
+
+
 def value(sketch: Outputs, rng: Generator) -> Inside:
     """Draw one of the values of coordinates, or of the whole outputs, that have a mass between .01 and .5."""
     if not isinstance(sketch, np.ndarray):

@@ -124,6 +124,7 @@ DIGIT = "one of six digits from the size of the spread on"
 TOKEN, LENGTH, VALUE = "presence or order of a token", "the length of an output", "one value that repeats"
 NORM, INTERVAL = "a norm", "an interval of one coordinate"
 JOINT, PATTERNS = "two coordinates beyond thresholds", "a few patterns of adjacent low bits"
+ORDER = "two tokens in an order"
 CAPS = {20: 256_000, 64: 64_000, 200: 16_000, 1000: 4_000}
 """The largest budget for vectors of at most this many numbers."""
 OBJECTS = 32_000
@@ -250,6 +251,7 @@ def _digits_and_words() -> list[Fault]:
         *_of(DIGIT, events.digit_of_spread, (laws.exponential(1), 1, "an exponential number")),
         *_of(VALUE, events.value, *values),
         *_of(TOKEN, events.token, *tokens, cap=OBJECTS),
+        *_of(ORDER, events.order, (laws.words(4, 6), 4, "lists of up to 4 words"), cap=OBJECTS),
         *_of(LENGTH, events.length, *lengths, cap=OBJECTS),
     ]
 

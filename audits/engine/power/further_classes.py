@@ -206,6 +206,19 @@ def _has_remainder(
     return np.isin(found // place % modulus, wanted)
 
 
+def _order(sketch: Outputs, rng: np.random.Generator) -> Event:
+    """Draw two tokens of an output; the event is that both are there, and the first one before the second one."""
+    known = list(dict.fromkeys(sketch.words[int(rng.integers(len(sketch.rows)))]))
+    if len(known) < 2:
+        return lambda outputs: np.zeros(len(outputs.rows), bool)
+    one, other = (known[place] for place in rng.choice(len(known), 2, replace=False))
+    return lambda outputs: np.array([_in_order(one, other, found) for found in outputs.words], bool)
+
+
+def _in_order(one: str, other: str, words: Sequence[str]) -> bool:
+    return one in words and other in words and words.index(one) < words.index(other)
+
+
 NARROW = f"of a mass from {FLOOR:g} to {HALF:g} whose logarithm is uniform"
 """The law of the mass of most of these events. Two of five are below 0.05."""
 FURTHER: tuple[EventClass, ...] = (
@@ -265,6 +278,12 @@ FURTHER: tuple[EventClass, ...] = (
         f"three to {LOW} adjacent bits among the lowest {LOW}, uniform; a random set of patterns, {NARROW}",
         lambda sketch: whole_columns(sketch).size > 0,
         _few_patterns,
+    ),
+    EventClass(
+        "two tokens in an order",
+        f"two tokens of an output, uniform; both are there, the first before the second, with mass at least {FLOOR:g}",
+        lambda sketch: not sketch.layout.plain and any(len(set(words)) > 1 for words in sketch.words),
+        _order,
     ),
 )
 """The further kinds of events. They are measured after those of `event_classes`, and none of them ends the count."""
