@@ -97,7 +97,7 @@ def one_of(waiting: int) -> Iterator[None]:
 
 @contextmanager
 def optional() -> Iterator[None]:
-    """Limit work that an answer can do without to three quarters of the remaining time, and to the share of `one_of`.
+    """Limit optional work to three quarters of the remaining time, and to the share that `one_of` sets.
 
     >>> with ending_at(time.monotonic() + 60), optional():
     ...     time_left() <= 45

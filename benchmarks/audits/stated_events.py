@@ -200,7 +200,7 @@ def digit(sketch: Outputs, rng: Generator) -> Inside:
 
 
 def digit_of_spread(sketch: Outputs, rng: Generator) -> Inside:
-    """Draw a coordinate of numbers that vary by 1 to 10, one of six digits from the ones on, and some values."""
+    """Draw a coordinate, its ones digit or one of the next five digits, and a set of values of this digit."""
     column, power = _column(sketch, rng), 10 ** int(rng.integers(6))
     chosen = _some_remainders(10, rng)
     return lambda outputs: chosen[np.floor(_at(column, outputs) * power).astype(np.int64) % 10]

@@ -104,7 +104,7 @@ class Fault:
         return run
 
     def moved(self, row: Any) -> Any:
-        """An output outside the event, in place of one in it."""
+        """Return an output outside the event instead of this one."""
         if self.to is not None:
             return self.to(row)
         while self.event(row):

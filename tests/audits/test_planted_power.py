@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.engine.betting.curves import CurvePoint
-from dpproof.audits.engine.power.event_classes import bits_of
+from dpproof.audits.engine.power.event_classes import _bits_of
 from dpproof.audits.engine.power.measured import LEVEL, enough_seen, measured
 from dpproof.audits.engine.scores.protocol import Identity, Projection
 from dpproof.audits.recording.evidence import Finding
@@ -127,13 +127,13 @@ def test_high_power_is_called_enough_and_quickly():
     st.integers(0, 5),
     st.integers(3, 8),
 )
-def testbits_of_doubles_are_those_of_the_integers_they_are(numbers, shift, size):
+def test_bits_of_doubles_are_those_of_the_integers_they_are(numbers, shift, size):
     doubles = np.array([float(number) for number in numbers])
     size = min(size, 8 - shift)
     exact = [(int(x) >> shift) & ((1 << size) - 1) if x.is_integer() else 0 for x in doubles.tolist()]
-    assert bits_of(doubles, shift, size).tolist() == exact
-    assert bits_of(np.array(doubles.tolist(), dtype=object), shift, size).tolist() == exact
+    assert _bits_of(doubles, shift, size).tolist() == exact
+    assert _bits_of(np.array(doubles.tolist(), dtype=object), shift, size).tolist() == exact
     for kind in (np.uint64, np.int8):
         whole = np.array([int(x) & 0x7F if x.is_integer() else 0 for x in doubles.tolist()], dtype=kind)
         same = [(int(x) >> shift) & ((1 << size) - 1) for x in whole.tolist()]
-        assert bits_of(whole, shift, size).tolist() == same
+        assert _bits_of(whole, shift, size).tolist() == same

@@ -163,7 +163,7 @@ def test_workers_draw_hardly_more_than_is_used(bits, true):
 
 
 def test_running_out_of_time_in_a_worker_is_told_outside(bits, monkeypatch):
-    """A process that is started anew inherits nothing of the time budget."""
+    """A new process, which is spawned and not forked, does not inherit the time budget."""
     spawning = multiprocessing.get_context("spawn")
     monkeypatch.setattr("dpproof.executors._start_method", lambda: spawning)
     with executor_for(2) as executor, ending_at(time.monotonic() + 1), pytest.raises(OutOfTimeError):

@@ -170,18 +170,19 @@ def whole_columns(sketch: Outputs) -> NDArray[np.int64]:
 
 def _low_bits(sketch: Outputs, rng: np.random.Generator) -> Event:
     """Draw three to eight adjacent bits among the lowest eight; the event is a random half of their patterns."""
+    return patterns_of_bits(sketch, rng, lambda count: count // 2)
+
+
+def patterns_of_bits(sketch: Outputs, rng: np.random.Generator, some: Callable[[int], int]) -> Event:
+    """Draw adjacent low bits of a whole number; the event is a random set of ``some(count)`` of their patterns."""
     size = int(rng.integers(3, LOW + 1))
     shift = int(rng.integers(0, LOW - size + 1))
-    patterns = rng.permutation(1 << size)[: 1 << (size - 1)]
+    patterns = rng.permutation(1 << size)[: some(1 << size)]
     column = rng.choice(whole_columns(sketch))
-
-    def inside(outputs: Outputs) -> Values:
-        return np.isin(bits_of(outputs.numbers[:, column], shift, size), patterns)
-
-    return inside
+    return lambda outputs: np.isin(_bits_of(outputs.numbers[:, column], shift, size), patterns)
 
 
-def bits_of(numbers: NDArray[Any], shift: int, size: int) -> NDArray[np.int64]:
+def _bits_of(numbers: NDArray[Any], shift: int, size: int) -> NDArray[np.int64]:
     """Return the ``size`` bits of whole numbers above the lowest ``shift`` bits; 0 for other numbers.
 
     The result for doubles from 2^61 on is 0, because their lowest eight bits are 0.

@@ -21,8 +21,8 @@ from dpproof.audits.engine.power.event_classes import (
     Event,
     EventClass,
     Values,
-    bits_of,
     narrow_mass,
+    patterns_of_bits,
     varying,
     whole_columns,
 )
@@ -192,10 +192,7 @@ def _size(values: int, rng: np.random.Generator) -> int:
 
 def _few_patterns(sketch: Outputs, rng: np.random.Generator) -> Event:
     """Draw three to eight adjacent bits among the lowest eight; the event is a random set of their patterns."""
-    size = int(rng.integers(3, LOW + 1))
-    shift, column = int(rng.integers(0, LOW - size + 1)), rng.choice(whole_columns(sketch))
-    patterns = rng.permutation(1 << size)[: _size(1 << size, rng)]
-    return lambda outputs: np.isin(bits_of(outputs.numbers[:, column], shift, size), patterns)
+    return patterns_of_bits(sketch, rng, lambda count: _size(count, rng))
 
 
 def _has_remainder(
