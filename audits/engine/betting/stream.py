@@ -141,11 +141,6 @@ class PosteriorBets:
             values = np.sort(scores)[(self._histograms.quantiles * scores.size).astype(np.int64)]
             self._edges = np.unique(np.concatenate([values, above(values)]))
             self._counts = self._counted(scores, labels)
-            cells, merged = np.arange(len(self._counts)), self._histograms.groups
-            groups = [cells // (1 if group == 1 else 2 * group) for group in merged]
-            self._alike = np.array([group[:, None] == group for group in groups]) * 1
-            """Whether two cells are merged at each resolution. An edge and the value just above it are neighbouring
-            edges, so a group has twice as many cells."""
             self._guess()
 
     def _counted(self, scores: Floats, labels: Ints) -> Ints:
@@ -159,7 +154,7 @@ class PosteriorBets:
     def _guess(self) -> None:
         """Estimate the posterior from all counts, and set a sample's log gain and its sign by cell and label."""
         self._next_guess = GUESSED * self._spent
-        past = self._alike @ self._counts
+        past = np.stack([_merged(self._counts, group) for group in self._histograms.groups])
         guess = (past[..., 1] + DOUBT) / (past.sum(axis=-1) + 2 * DOUBT)
         logs = np.moveaxis(log_factors(guess[..., None], np.arange(2), self.epsilon), 0, -1)
         rows = logs.reshape(-1, len(self._histograms.groups), 1)  # (cells and labels, resolutions, 1)
@@ -179,6 +174,20 @@ class PosteriorBets:
             "event": {**event, "epsilon": self.epsilon, "delta": 0.0},
             "counts": {"won": won, "lost": lost, "passed": passed},
         }
+
+
+def _merged(counts: Ints, group: int) -> Ints:
+    """Return for each cell the counts (cells, 2) of its bin in a histogram with ``group`` bins merged into one.
+
+    An edge and the value just above it are neighbouring edges, so such a bin has twice as many cells.
+
+    >>> _merged(np.array([[1, 0], [2, 0], [3, 1]]), 2).tolist()
+    [[6, 1], [6, 1], [6, 1]]
+    """
+    if group == 1:
+        return counts
+    starts = np.arange(0, len(counts), 2 * group)
+    return np.repeat(np.add.reduceat(counts, starts), 2 * group, axis=0)[: len(counts)]
 
 
 def _ends(epsilon: float) -> tuple[float, float]:
