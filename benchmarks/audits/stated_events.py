@@ -20,7 +20,8 @@ from benchmarks.audits.stated_outputs import Generator, Outputs
 Inside = Callable[[Outputs], NDArray[np.bool_]]
 Event = Callable[[Outputs, Generator], Inside]
 LEAST, DEEP, HALF = 0.01, 0.1, 0.5
-MODULI = (3, 7, 10, 24, 60, 100, 1000)
+SMALLER, LARGER = (3, 7, 10, 24, 60), (100, 1000)
+"""The moduli of two classes of remainders."""
 
 
 def matrix(outputs: Outputs) -> NDArray[Any]:
@@ -183,11 +184,11 @@ def length(sketch: Sequence[Collection[Any]], rng: Generator) -> Inside:
     return _beyond(lambda outputs: np.array([len(output) for output in outputs]), sketch, rng, _narrow(rng))
 
 
-def remainder(sketch: Outputs, rng: Generator) -> Inside:
+def remainder(moduli: Sequence[int], sketch: Outputs, rng: Generator) -> Inside:
     """Draw a coordinate, a modulus that fits twice into its range, and a set of remainders."""
     column = _column(sketch, rng)
     wide = np.ptp(_at(column, sketch))
-    modulus = int(rng.choice([one for one in MODULI if 2 * one <= wide]))
+    modulus = int(rng.choice([one for one in moduli if 2 * one <= wide]))
     chosen = _some_remainders(modulus, rng)
     return lambda outputs: chosen[_at(column, outputs) % modulus]
 

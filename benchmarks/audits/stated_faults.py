@@ -119,7 +119,9 @@ def placed(law: Law, drawn: Drawn, wanted: NDArray[np.bool_], rng: Generator) ->
 
 TAIL, THRESHOLD = "a tail of one coordinate", "one coordinate beyond a threshold"
 PROJECTION, PARITY = "a random projection", "parity of two bits"
-LOW_BITS, REMAINDER = "adjacent low bits of a number", "a remainder or decimal digit of an exact number"
+LOW_BITS = "adjacent low bits of a number"
+REMAINDER = "a decimal digit, or a remainder modulo 3, 7, 10, 24 or 60, of an exact number"
+LARGE = "a remainder modulo 100 or 1000 of an exact number"
 DIGIT = "one of six digits from the size of the spread on"
 TOKEN, LENGTH, VALUE = "presence or order of a token", "the length of an output", "one value that repeats"
 NORM, INTERVAL = "a norm", "an interval of one coordinate"
@@ -246,7 +248,8 @@ def _digits_and_words() -> list[Fault]:
     return [
         *_of(LOW_BITS, events.low_bits, *whole),
         *_of(PATTERNS, events.few_patterns, *whole[::2]),
-        *_of(REMAINDER, events.remainder, *remainders),
+        *_of(REMAINDER, partial(events.remainder, events.SMALLER), *remainders),
+        *_of(LARGE, partial(events.remainder, events.LARGER), *remainders),
         *_of(REMAINDER, events.digit, (laws.rounded(1, 2, 40.0), 1, "an amount with 2 decimals")),
         *_of(DIGIT, events.digit_of_spread, (laws.exponential(1), 1, "an exponential number")),
         *_of(VALUE, events.value, *values),

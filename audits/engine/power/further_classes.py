@@ -31,11 +31,19 @@ from dpproof.audits.engine.scores.atoms import coarse, row_tokens
 from dpproof.audits.engine.scores.remainders import INFINITE, LEVELS, LIMIT, PARTS, multiples, whole_parts
 
 MODULI = tuple(modulus for place, modulus in PARTS if place == 1)
+LARGE = 100
+"""Narrow events in remainders modulo this, or a larger number, are hardest to see, so they are a class of their own."""
+SMALLER, LARGER = (tuple(one for one in MODULI if (one >= LARGE) == large) for large in (False, True))
 DIGITS = ((1, 10), (10, 10), (100, 10))
 """The decimal digits among `PARTS`."""
 FEWEST = 32
 """A number has intervals if it takes at least this many values."""
 Floats = NDArray[np.float64]
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Return numbers in words, such as ``3, 7 or 10``."""
+    return f"{', '.join(map(str, numbers[:-1]))} or {numbers[-1]}"
 
 
 def _doubles(outputs: Outputs) -> Floats:
@@ -160,7 +168,13 @@ def _parts(sketch: Outputs, exact: bool) -> list[list[Part]]:
 
 
 def _exact_parts(sketch: Outputs) -> list[list[Part]]:
-    return _parts(sketch, exact=True)
+    small = [[part for part in parts if part[3] < LARGE] for parts in _parts(sketch, exact=True)]
+    return [parts for parts in small if parts]
+
+
+def _large_parts(sketch: Outputs) -> list[list[Part]]:
+    large = [[part for part in parts if part[3] >= LARGE] for parts in _parts(sketch, exact=True)]
+    return [parts for parts in large if parts]
 
 
 def _other_parts(sketch: Outputs) -> list[list[Part]]:
@@ -169,6 +183,10 @@ def _other_parts(sketch: Outputs) -> list[list[Part]]:
 
 def _remainder(sketch: Outputs, rng: np.random.Generator) -> Event:
     return _part_of(sketch.once(_exact_parts), rng)
+
+
+def _large_remainder(sketch: Outputs, rng: np.random.Generator) -> Event:
+    return _part_of(sketch.once(_large_parts), rng)
 
 
 def _digit(sketch: Outputs, rng: np.random.Generator) -> Event:
@@ -216,8 +234,8 @@ def _in_order(one: str, other: str, words: Sequence[str]) -> bool:
     return one in words and other in words and words.index(one) < words.index(other)
 
 
-NARROW = f"of a mass from {FLOOR:g} to {HALF:g} whose logarithm is uniform"
-"""The law of the mass of most of these events. Two of five are below 0.05."""
+NARROW = f"of a mass from {FLOOR:g} to {HALF:g} whose logarithm is uniform, as far as the values allow it"
+"""The law of the mass of most of these events. An event of one digit has a mass of about 0.1 at least."""
 FURTHER: tuple[EventClass, ...] = (
     EventClass(
         "a norm",
@@ -254,11 +272,11 @@ FURTHER: tuple[EventClass, ...] = (
         narrow=True,
     ),
     EventClass(
-        "a remainder or decimal digit of an exact number",
+        f"a decimal digit, or a remainder modulo {_listed(SMALLER)}, of an exact number",
         f"one of the first {LIMIT} groups of three digits, of numbers that are whole or have up to six decimals: one"
         f" of the last {3 * LEVELS} digits of such a number, or a"
-        f" remainder modulo {', '.join(map(str, MODULI))} in units of its last place; a random set of the values, or an"
-        f" arc of them, {NARROW}",
+        f" remainder modulo {_listed(SMALLER)} in units of its last place; a random set of the values, or an arc of"
+        f" them, {NARROW}",
         lambda sketch: bool(sketch.once(_exact_parts)),
         _remainder,
     ),
@@ -269,6 +287,12 @@ FURTHER: tuple[EventClass, ...] = (
         f" five places; a random set of the digits, or an arc of them, {NARROW}",
         lambda sketch: bool(sketch.once(_other_parts)),
         _digit,
+    ),
+    EventClass(
+        f"a remainder modulo {_listed(LARGER)} of an exact number",
+        f"the same for the remainder modulo {_listed(LARGER)}, {NARROW}",
+        lambda sketch: bool(sketch.once(_large_parts)),
+        _large_remainder,
     ),
     EventClass(
         "a few patterns of adjacent low bits",
