@@ -95,7 +95,7 @@ def latest(rows: Sequence[Row]) -> list[Row]:
 def rewrite(page: Path, rows: Sequence[Row]) -> None:
     """Write the section, and leave the rest of the page as it is."""
     rows = latest(rows)
-    version = " and ".join(dict.fromkeys(row["engine"] for row in rows))
+    version = ", ".join(dict.fromkeys(row["engine"] for row in rows))
     old = page.read_text(encoding="utf-8")
     start, end = old.index(f"{TITLE}\n"), old.index(f"{AFTER}\n")
     text = "\n".join(map(_wrapped, section(rows, version)))
@@ -123,8 +123,9 @@ def section(rows: Sequence[Row], version: str) -> list[str]:
         find a violation at this budget, each with a new event. The difference is the stated share minus the real share,
         in points, with its standard error. The limit is {LIMIT} points. A covered class states a power of at least
         {100 * WANTED:g} %, so a real power below {100 * WANTED - LIMIT:g} % would also break the limit.
-        `python -m benchmarks.audits stated` measured these tables with engine {version}
-        (the last one for each fault), in {sum(row["seconds"] for row in rows) / 60:,.0f} processor minutes.""",
+        `python -m benchmarks.audits stated` measured these tables in
+        {sum(row["seconds"] for row in rows) / 60:,.0f} processor minutes, with engine {version}.
+        The engine changed in between, and each row is of the newest engine that measured its fault.""",
         "",
         *_inside_table(inside),
         "",
@@ -227,8 +228,8 @@ def _open_classes(found: Sequence[Compared]) -> str:
     ]
     if absent := sorted({CASES[name].kind for name in FAULTS} - own):
         parts.append(f"This engine does not have these classes yet: {', '.join(absent)}.")
-    if left := len(FAULTS) - len(found):
-        parts.append(f"{left} faults have no runs yet.")
+    if left := sorted(set(FAULTS) - {one.name for one in found}):
+        parts.append(f"{len(left)} faults have no runs yet: {'; '.join(left)}.")
     return " ".join(parts)
 
 

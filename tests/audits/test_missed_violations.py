@@ -96,14 +96,14 @@ def test_a_stated_power_that_is_too_high_is_the_worst_difference(tmp_path):
             },
         ]
     page = tmp_path / "power.md"
-    page.write_text(f"before\n{stated_page.TITLE}\nold\n{stated_page.AFTER}\nafter\n")
-    older = [{**row, "engine": "old", "found": 0} for row in rows]
+    page.write_text(f"before\n{stated_page.TITLE}\noutdated\n{stated_page.AFTER}\nafter\n")
+    older = [{**row, "engine": "outdated", "found": 0} for row in rows]
     rows = [*older, *({**row, "engine": "abc"} for row in rows)]
     stated_page.rewrite(page, json.loads(json.dumps(rows)))
     text = page.read_text()
     assert text.startswith("before\n")
     assert text.endswith("after\n")
-    assert "old" not in text
+    assert "outdated" not in text
     worst = next(line for line in text.splitlines() if "worst difference" in line)
     assert FAULTS[names[1]].shape in worst
     assert "+25.0" in worst
