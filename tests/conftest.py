@@ -1,8 +1,8 @@
 """One profile for all property tests, and what every test leaves behind."""
 
+import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from zlib import crc32
 
 import pytest
@@ -65,5 +65,5 @@ def _forgotten(request: pytest.FixtureRequest) -> Iterator[None]:
     if folder is not None:
         sys.path[:] = path
         for name, module in list(sys.modules.items()):
-            if folder in Path(getattr(module, "__file__", None) or "/").parents:
+            if (getattr(module, "__file__", None) or "").startswith(f"{folder}{os.sep}"):
                 del sys.modules[name]
