@@ -52,7 +52,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             for item, one in zip(kept, of_item, strict=True)
             if one == number or not item.get_closest_marker("slow")
         ]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = kept
 
 

@@ -476,6 +476,7 @@ def test_an_error_inside_the_agent_shows_nothing_of_it(
         assert browser("POST", path, body) == (503, {"detail": "Start the service again."})
 
 
+@pytest.mark.slow
 def test_two_services_cannot_share_a_journal(tmp_path: Path) -> None:
     browser = Browser(tmp_path / "users.sqlite")
     command = [

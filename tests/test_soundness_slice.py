@@ -35,8 +35,15 @@ from dpproof.accountant.privacy_loss.by_inversion import epsilon_by_inversion
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.single import delta_by_masses
 
-SLOW = {"spherical Gaussians, one", "DP-SGD"}
-"""A point may take seconds."""
+SLOW = {
+    "spherical Gaussians, one",
+    "DP-SGD",
+    "DP-SGD, both routes",
+    "other pairs, monotone",
+    "truncated Poisson, both bounds",
+    "Gaussian sparse vector, lower bound",
+}
+"""Cases and attacks of which a point may take seconds."""
 
 
 @pytest.mark.parametrize(
@@ -235,7 +242,9 @@ def test_draws_of_rounded_noise_are_compared_with_exact_cells(
     assert sum(line.endswith("| yes |") for line in rounded_noise.section(tmp_path)) == len(rows)
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+@pytest.mark.parametrize(
+    "attack", [pytest.param(a, id=a.name, marks=[pytest.mark.slow] * (a.name in SLOW)) for a in ATTACKS]
+)
 def test_no_attack_succeeds(attack: Attack) -> None:
     """One instance of each family. The page docs/soundness.md has the others."""
     found = attacks.seen(attack, 0)

@@ -84,6 +84,7 @@ def test_ten_deltas_are_answered_by_one_integral_or_one_grid(monkeypatch):
         assert all(len(way.shared._ranges) == 1 for way in shared._ways)
 
 
+@pytest.mark.slow
 def test_shared_answers_agree_with_single_ones_and_do_not_depend_on_the_order():
     points = ("0.1", "1e-4", "1e-8")
     for loss in (TRAINING, MIXED):
@@ -104,6 +105,7 @@ def test_an_upper_bound_of_the_other_direction_is_taken_only_where_it_is_proved(
     assert shared.epsilon(delta, low * 0.999) == (low, high)
 
 
+@pytest.mark.slow
 def test_random_allocation_composes_with_other_mechanisms():
     """The sum over grids of an upper bound is above the bound of one mechanism, and below that of basic composition."""
     drawn = account("allocated-sgd", noise_multiplier=2, steps=10, chosen=2, adjacency="add-remove")

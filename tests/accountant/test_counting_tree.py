@@ -172,6 +172,7 @@ def test_separated_moves_are_known_up_to_a_few_percent():
     assert separated_replacement(1024, 100, 4)[1] <= 2 * separated_replacement(1024, 100, 4)[0]
 
 
+@pytest.mark.slow
 def test_large_separations_are_answered_tightly():
     low, high = separated_sensitivity(16384, 10, 1638)
     assert low <= high <= low * 1.02

@@ -134,7 +134,7 @@ def texts(parameters):
     return replace(parameters, **typed_ones)
 
 
-@pytest.mark.parametrize("name", tiered(PARAMETERS, fast=6))
+@pytest.mark.parametrize("name", tiered(PARAMETERS, fast=3))
 def test_every_accountant_answers_between_the_doubles_around_and_names_what_it_rounds(name):
     accountant = accountant_for(name)
     parameters = texts(accountant.parameters.read(PARAMETERS[name]))
@@ -187,7 +187,7 @@ WIDE = ("shuffled-sgd", "private-selection", "tuned-dp-sgd", ("allocated-sgd", "
 """The lower ends of these are far below the upper ends, or 0. Their upper ends are compared with each other."""
 
 
-@pytest.mark.parametrize(("name", "field", "safer"), tiered(DIRECTED, fast=8))
+@pytest.mark.parametrize(("name", "field", "safer"), tiered(DIRECTED, fast=5))
 def test_a_parameter_moves_privacy_in_the_direction_that_is_stated(name, field, safer):
     """The other direction is contradicted, too: where both answers were wide, nothing would be seen."""
     accountant = accountant_for(name)

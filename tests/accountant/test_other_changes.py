@@ -155,6 +155,7 @@ def test_an_epsilon_of_0_is_certain_above_a_bound_on_the_total_variation_distanc
     assert 0 < low <= high <= distance
 
 
+@pytest.mark.slow
 def test_an_answer_for_several_records_is_narrow_and_that_of_the_grid():
     pair = BinomialGaussianMixture(0.01, 1.0, 2)
     low, high = epsilon_by_inversion([(pair.characteristic(), 1000)], Fraction("1e-6"))

@@ -78,6 +78,7 @@ def test_the_mgf_of_a_part_is_within_its_error(change, rate, sigma, c, cuts):
     assert found.log_mgf_error <= 1e-10 * (1 + abs(found.log_mgf))
 
 
+@pytest.mark.slow
 @rows(("change", "rate", "sigma", "c", "cuts"), LOSSES + JUMPS)
 def test_the_characteristic_function_of_a_part_is_within_its_error(change, rate, sigma, c, cuts):
     loss = loss_of(change, rate, sigma, cuts)

@@ -103,6 +103,7 @@ def test_the_direction_is_the_one_in_which_the_mechanism_reveals_more():
     assert found.lower > 0.7 * found.limit
 
 
+@pytest.mark.slow
 def test_a_mechanism_that_does_not_attain_its_guarantee_gets_a_smaller_bound():
     found = bracketed(subject("exponential", scale=2.0))
     assert 0 < found.lower < found.claimed
@@ -116,6 +117,7 @@ def test_equal_seeds_give_equal_bounds():
     assert one != other
 
 
+@pytest.mark.slow
 def test_the_other_direction_is_named():
     """The scores are those of the pair the other way round, so the event is that they are small."""
     given = {"sampling_rate": 0.1, "noise_multiplier": 1.0, "steps": 1}

@@ -93,6 +93,7 @@ def test_the_order_of_wide_integers_is_exact_under_wide_noise():
     assert found.score == "identity"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", tiered([2**60, 2**200], fast=1))
 def test_sound_integers_are_no_violation(by):
     def sampler(x, n, rng):

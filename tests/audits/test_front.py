@@ -23,7 +23,7 @@ from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.rlsvi.users import Users
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 REPLACE, ADD_REMOVE, EXPERT, REWARDS = (
     Adjacency.of(word) for word in ("replace", "add-remove", "expert", "rewards-only")
@@ -213,15 +213,18 @@ def event_of(twins, **asked):
 NAMED = {one.name: one for one in TWINS}
 
 
-@rows(
+@pytest.mark.parametrize(
     ("name", "event", "looks_like"),
-    [
-        ("running sums, noise for one step", "is at", "times too small"),
-        ("one noise for two counts", "the first number minus the second number is", "used twice"),
-        ("number of records without noise", "the second number is exactly", "without noise"),
-        ("count with Gaussian noise, delta 0", "the output is at", "delta 0"),
-        ("list of the cities that occur", "the output is", "a sensitive record that decides"),
-    ],
+    tiered(
+        [
+            ("running sums, noise for one step", "is at", "times too small"),
+            ("one noise for two counts", "the first number minus the second number is", "used twice"),
+            ("number of records without noise", "the second number is exactly", "without noise"),
+            ("count with Gaussian noise, delta 0", "the output is at", "delta 0"),
+            ("list of the cities that occur", "the output is", "a sensitive record that decides"),
+        ],
+        fast=3,
+    ),
 )
 def test_a_violation_says_which_event_and_what_it_looks_like(name, event, looks_like):
     found, said = event_of(NAMED[name])

@@ -26,6 +26,7 @@ from dpproof.audits.engine.worst_pair import EachOf, _united
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
 from dpproof.audits.time_budget import check_time, ending_at
+from tests.rows import tiered
 
 ODDS = math.exp(2)
 BUDGET = 40_000
@@ -159,7 +160,7 @@ OUTPUTS = {
 }
 
 
-@pytest.mark.parametrize("kind", FURTHER, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", tiered(FURTHER, fast=3), ids=lambda kind: kind.name)
 def test_an_event_of_a_further_class_has_an_allowed_mass_and_is_fixed(kind):
     """The mass is counted on outputs that the choice of the event did not use. Five standard deviations are allowed."""
     applied = 0
@@ -204,6 +205,7 @@ def endless(sketch, rng):
         check_time()
 
 
+@pytest.mark.slow
 def test_optional_measurements_leave_time_for_the_other_pairs(bits, monkeypatch):
     """The power on the first pair is too small, and measurements of larger multiples end only with their time."""
     monkeypatch.setattr("dpproof.audits.engine.power.measured.scaled", scaled_endless)
@@ -275,6 +277,7 @@ def test_digits_that_found_no_place_among_the_units_are_listed(numbers, named):
     assert ("remainders and digits beyond" in " ".join(power.not_covered)) == named
 
 
+@pytest.mark.slow
 def test_numbers_in_single_precision_are_no_exact_decimals(bits):
     """The parity of the last printed decimal shows in no digit of a double, so an answer lists it as not covered."""
 

@@ -31,7 +31,7 @@ NAMED = {"ids": lambda case: case.name}
 FAULTS = [case for case in CASES if case.expected is Finding.VIOLATION]
 
 
-@pytest.mark.parametrize("case", tiered(CASES, fast=6), **NAMED)
+@pytest.mark.parametrize("case", tiered(CASES, fast=3), **NAMED)
 def test_every_case_comes_out_as_expected(case):
     found = case.audit(seed=7)
     assert found.verdict is case.expected

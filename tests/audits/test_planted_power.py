@@ -66,6 +66,7 @@ def test_a_budget_that_sees_only_large_events_is_not_enough(bits):
     assert (simulated.verdict, planted.verdict) == (Finding.CONSISTENT, Finding.INCONCLUSIVE)
 
 
+@pytest.mark.slow
 def test_a_larger_multiple_of_the_claim_is_named_if_twice_the_claim_is_missed(bits):
     """A mechanism with the named multiple is refuted in 20 of 20 runs; with power 0.7 this has probability 8e-4."""
     found = audit("count", PureDP(1.0), counts(1), bits, seed=0, budget=10_000)

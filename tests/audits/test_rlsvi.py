@@ -25,7 +25,7 @@ from dpproof.mechanisms.rl.rlsvi.users import differ_only_in_rewards_of_one_user
 from tests.rows import tiered
 
 
-@pytest.mark.parametrize("case", tiered(CASES, fast=3), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", tiered(CASES, fast=2), ids=lambda case: case.name)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_corpus(case, seed):
     found = case.audit(seed=seed, budget=10_000)

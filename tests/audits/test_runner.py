@@ -117,6 +117,7 @@ def test_scores_that_are_not_numbers_are_named(bits, laplace):
         audit("bad", PureDP(1.0), lambda v, n, r: r.random((n, 2)), bits, [Identity()], seed=0)
 
 
+@pytest.mark.slow
 def test_infinite_outputs_are_outputs(bits):
     def sampler(value, n, rng):
         drawn = rng.laplace(value, 1.0, n)

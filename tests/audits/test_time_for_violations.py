@@ -21,6 +21,7 @@ from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.call import audit
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
 from dpproof.wording import worth
+from tests.rows import tiered
 
 
 @dataclasses.dataclass
@@ -82,6 +83,7 @@ def times(clock, bits):
             return
 
 
+@pytest.mark.slow
 def test_a_refutation_without_its_checks_is_kept_as_a_suspicion(clock, bits):
     """Some budget ends between the refutation and the checks: no violation, no bound, exit code 3."""
     every = dict(times(clock, bits))
@@ -98,7 +100,7 @@ def test_a_refutation_without_its_checks_is_kept_as_a_suspicion(clock, bits):
         assert "nothing was found" not in worth(found)
 
 
-@pytest.mark.parametrize("rows", [16, 100])
+@pytest.mark.parametrize("rows", tiered([16, 100], fast=1))
 def test_shared_randomness_is_no_violation_however_short_the_time_is(clock, bits, rows):
     def tiled(value, n, rng):
         clock.now += n * 3e-4

@@ -124,6 +124,7 @@ def test_a_function_of_parameters_is_no_guarantee_without_parameters():
         dpproof.audit(partial(clipped_sum, clip=1), pair=ONE, guarantee=claim)
 
 
+@pytest.mark.slow
 def test_a_claim_file_may_vary_parameters_or_audit_the_running_time():
     here = f"{__name__}:"
     entry = {"name": "a", "mechanism": f"{here}clipped_sum", "adjacency": "replace", "epsilon": 1}

@@ -71,6 +71,7 @@ def test_cases_of_the_corpus_get_their_verdicts_and_their_witnesses_replay(run, 
     assert found["witness"] == first[found["claim"]]
 
 
+@pytest.mark.slow
 def test_processes_find_the_same_as_this_one(run):
     few = [*RESPONSES, "--budget", 3000, "--json"]
     assert run(*few, "--workers", 2).out == run(*few, "--workers", 1).out
@@ -430,6 +431,7 @@ def test_a_folder_that_cannot_be_made_is_refused_before_any_work(refused, tmp_pa
         )
 
 
+@pytest.mark.slow
 def test_a_claim_file_is_audited_claim_by_claim(run, claim_file, tmp_path):
     path = claim_file({"name": "[/b] kept", "delta": 1e-3}, {"name": "[/b]-kept", "epsilon": 0.1})
     ran = run("audit", path, "--json", "--witnesses", tmp_path / "found")

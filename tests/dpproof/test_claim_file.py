@@ -17,6 +17,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.answers.audit import check_auditable, check_ready
 from dpproof.claim_file import Budget, read_all, read_claims
 from dpproof.claim_file.reading import Lines
+from tests.verified import share_certificates
 
 VALID = {
     "name": '"ward"',
@@ -159,6 +160,7 @@ def test_the_command_line_refuses_it_before_any_work(refused, tmp_path, verb, ch
 
 
 def test_one_malformed_claim_leaves_the_others_to_check_but_not_to_audit(run, tmp_path):
+    share_certificates()
     path = tmp_path / "claims.toml"
     few = "{ budget = 10 }"
     path.write_text(text_of(audit=few) + text_of(name='"other"', epsilon="-1"), encoding="utf-8")

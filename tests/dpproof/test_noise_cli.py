@@ -12,6 +12,7 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.answers.calibration import noise_for_other_targets
 from dpproof.claim_file import read_claims
 from tests.rows import rows, tiered
+from tests.verified import share_certificates
 
 ENDS = {"lower", "upper", "of", "attained_by"}
 TRAINING = ("dp-sgd", "--sampling-rate", ".01", "--adjacency", "add-remove")
@@ -309,6 +310,7 @@ def test_every_number_of_every_mechanism_is_checked_by_name(refused, name):
 
 @rows("name", CATALOGUE)
 def test_only_what_has_users_needs_a_relation(run, name):
+    share_certificates()
     flags = as_flags(name, *some_parameters(name))[:-2]
     ran = run("account", *flags, "--delta", ".1", "--json")
     if accountant_for(name).adjacency is None:

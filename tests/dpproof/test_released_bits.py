@@ -287,6 +287,7 @@ def test_captions_of_curves_name_what_they_assume():
             assert ("Arithmetic: balls and doubles; nothing is assumed" in caption) != assumed
 
 
+@pytest.mark.slow
 def test_pages_of_experiments_say_what_their_figures_rest_on(tmp_path, monkeypatch):
     study = experiments()["private-ucb"].study()
     recorded = study.recorded(ROOT / "docs" / "experiments")

@@ -30,8 +30,7 @@ VERDICTS = {verdict.value for verdict in Verdict}
 
 @pytest.mark.parametrize("name", [pytest.param("papers", marks=pytest.mark.slow), "rlsvi", "classic"])
 def test_every_statement_is_listed_with_the_contracts_keys(run, name):
-    if name == "papers":
-        share_certificates()
+    share_certificates()
     ran = run("verify", name, "--json")
     answer = ran.json
     assert (ran.code, ran.err, answer["schema"]) == (0, "", 1)
@@ -179,6 +178,7 @@ def test_lemma_6_is_shown_as_what_it_is(run):
 
 
 def test_an_open_statement_exits_with_3_and_a_former_id_resolves(run):
+    share_certificates()
     assert run("verify", "ucb.corollary5_2.jdp_po", "--json").code == 3
     (entry,) = run("verify", "sdp.corollary11.regret_as_meant", "--json").json["statements"]
     assert entry["id"] == "sdp.corollary11.repaired"

@@ -330,6 +330,7 @@ def test_stream() -> None:
         assert all(x.level < 0.02 + x.at_g for x in tests)
 
 
+@pytest.mark.slow
 def test_stream_needs_noise() -> None:
     """The combination of the five tests of each probe gives the least noise, with coefficients of at most about 1."""
     run = played()

@@ -71,7 +71,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", tiered(FAULTS, fast=2))
+@pytest.mark.parametrize("fault", tiered(FAULTS, fast=1))
 def test_a_fault_in_the_kernel_is_found_by_the_same_walks(fault):
     with mock.patch.object(*FAULTS[fault]):
         found = next((seen.faults[0] for seed in SEEDS if (seen := walked(seed, WALKS)).faults), "nothing")

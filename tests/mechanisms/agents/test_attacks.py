@@ -189,6 +189,7 @@ def test_a_user_whose_beginning_is_interrupted_keeps_the_place(
         one.user("Ann")
 
 
+@pytest.mark.slow
 def test_all_users_who_were_under_way_are_absent_if_users_come_one_at_a_time(
     tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -376,6 +377,7 @@ def test_a_limit_on_rewards_that_no_episode_reaches_is_no_limit() -> None:
     assert one.task.most_gain is None
 
 
+@pytest.mark.slow
 def test_ten_million_users_are_possible() -> None:
     one = small(episodes=10**7)
     assert one.result.epsilon("1e-5").upper <= 20
