@@ -40,6 +40,7 @@ def test_far_epsilons_are_answered(epsilon):
     assert found.upper <= 1e-280
 
 
+@pytest.mark.slow
 def test_an_epsilon_beyond_every_grid_has_the_coarse_bounds():
     """0.1.0: GridTooLargeError. Delta is about 1e-165 there."""
     assert REVIEWED.delta(50).upper < 1e-150

@@ -141,6 +141,7 @@ def rounding(value):
     return value * mpmath.mpf(10) ** (10 - DIGITS) + mpmath.mpf(10) ** -330
 
 
+@pytest.mark.slow
 @rows("name", list(CASES))
 def test_delta_encloses_the_sum_over_all_outcomes(name):
     with mpmath.workdps(DIGITS):

@@ -117,6 +117,7 @@ def test_the_mass_beyond_every_far_cut_is_charged(change, times, monkeypatch):
     assert rest < 1.01 * math.fsum(masses)
 
 
+@pytest.mark.slow
 @rows(("change", "rate", "sigma", "c", "cuts"), JUMPS)
 def test_jumps_decay_at_least_as_proved(change, rate, sigma, c, cuts):
     jumps, times = loss_of(change, rate, sigma, cuts), c * np.array([0.5, 3.0, 20.0])

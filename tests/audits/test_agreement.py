@@ -102,7 +102,7 @@ def test_every_mechanism_is_here_or_says_why_not():
     assert set(CATALOGUE) == AGREE.keys() | missing.keys()
 
 
-@pytest.mark.parametrize("name", tiered(AGREE, fast=4))
+@pytest.mark.parametrize("name", tiered(AGREE, fast=3))
 def test_sampler_and_accountant_agree(name):
     relation, given, *own = AGREE[name]
     budget, factor = own or (BUDGET, FACTOR)

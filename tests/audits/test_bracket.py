@@ -57,6 +57,7 @@ def test_least_favourable_probabilities_lie_on_the_line_and_are_nearest():
     assert distance(*near) <= min(others)
 
 
+@pytest.mark.slow
 @rows(
     ("q", "epsilon", "delta", "more"), [(0.2, 1.0, 0.0, 1.5), (0.004, 2.0, 1e-3, 2.5), (2e-4, 5.0, 1e-5, 20)]
 )

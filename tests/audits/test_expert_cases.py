@@ -14,7 +14,7 @@ from tests.rows import tiered
 FAULTY = [case for case in CASES if case.expected is Finding.VIOLATION]
 
 
-@pytest.mark.parametrize("case", tiered(CASES, fast=2), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", tiered(CASES[::-1], fast=1), ids=lambda case: case.name)
 def test_the_audit_comes_to_the_verdict(case):
     found = case.audit(seed=11)
     assert found.verdict is case.expected

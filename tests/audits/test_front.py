@@ -223,7 +223,7 @@ NAMED = {one.name: one for one in TWINS}
             ("count with Gaussian noise, delta 0", "the output is at", "delta 0"),
             ("list of the cities that occur", "the output is", "a sensitive record that decides"),
         ],
-        fast=3,
+        fast=2,
     ),
 )
 def test_a_violation_says_which_event_and_what_it_looks_like(name, event, looks_like):
@@ -300,6 +300,7 @@ def marked(data, n, rng):
     return (sum(values) if mark is MARK else 100 * sum(values)) + rng.laplace(0, 2, n)
 
 
+@pytest.mark.slow
 @rows("missing", [math.nan, None])
 @rows("relation", ["replace", "add-remove"])
 def test_a_missing_value_that_is_treated_wrongly_is_found(missing, relation):

@@ -18,6 +18,7 @@ LINES = Path(cases.__file__).read_text(encoding="utf-8").splitlines()
 MORE, LESS = [0.9, 0.2, 0.7], [0.9, 0.2]
 
 
+@pytest.mark.slow
 @rows("case", cases.CASES, ids=lambda case: case.name)
 def test_each_case_has_its_answer(case):
     found = case.compare()

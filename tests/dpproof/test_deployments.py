@@ -93,6 +93,7 @@ def test_the_reading_of_a_budget_agrees_with_its_formula(name, formula, rho, del
     assert abs(float(reading.ends[1]) - expected) < 1e-5
 
 
+@pytest.mark.slow
 def test_the_exact_queries_of_the_redistricting_data_are_below_their_budget():
     found = compared("census-pl94-persons").found
     low, high = map(float, found.best)

@@ -24,6 +24,7 @@ def dpproof(*arguments, **options):
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
+@pytest.mark.slow
 def test_a_process_answers_on_standard_output_only():
     done = dpproof("account", "rlsvi", *SIZES, "--episodes", "2", "--delta", "1e-6", "--json")
     assert (done.returncode, done.stderr) == (0, "")

@@ -83,6 +83,7 @@ def test_only_changed_records_are_checked_and_the_summary_says_what_came_out(pul
     assert "old" not in summary
 
 
+@pytest.mark.slow
 def test_a_record_without_its_form_fails_and_the_others_are_still_checked(pull_request):
     files = {
         "deployments/broken.yaml": "deployment: {basic: 3}",

@@ -75,6 +75,7 @@ def test_an_unknown_score_is_refused_with_all_names(run, counters, name):
     assert name in refused.err
 
 
+@pytest.mark.slow
 def test_randomness_of_their_own_and_failures_are_options(run, counters):
     unseeded = run("audit", f"{counters}:outside", *ASKED, *FEW, "--not-seeded")
     assert (unseeded.code, unseeded.json["audits"][0]["witness"]["replay"]["seeded"]) == (0, False)

@@ -19,7 +19,7 @@ from dpproof.proofs_check.kernel.__main__ import main as kernel_alone
 from dpproof.proofs_check.registry import certificate_id, statements
 from dpproof.proofs_check.search import certificate, prove, refute
 from tests.proofs_check.hints import make_goal
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = ROOT / "proofs_check" / "kernel"
@@ -247,21 +247,30 @@ def theorem_certificate(name, verdict, proof, *uses):
 
 @pytest.mark.parametrize(
     ("rows", "says"),
-    [
-        ([("own.lemma.goal", "PROVED", CITED, "own.lemma.goal")], "own.lemma.goal is used in its own proof"),
-        (
-            [
-                ("own.first.goal", "PROVED", CITED, "own.lemma.goal"),
-                ("own.lemma.goal", "PROVED", CITED | {"apply": "own.first.goal"}, "own.first.goal"),
-            ],
-            "is used in its own proof",
-        ),
-        (
-            [("own.lemma.goal", "REFUTED", REFUTES), ("own.last.goal", "PROVED", CITED, "own.lemma.goal")],
-            "it uses own.lemma.goal, which is refuted",
-        ),
-        ([("own.last.goal", "PROVED", CITED, "own.lemma.goal")], "rejected"),
-    ],
+    tiered(
+        [
+            (
+                [("own.lemma.goal", "PROVED", CITED, "own.lemma.goal")],
+                "own.lemma.goal is used in its own proof",
+            ),
+            (
+                [
+                    ("own.first.goal", "PROVED", CITED, "own.lemma.goal"),
+                    ("own.lemma.goal", "PROVED", CITED | {"apply": "own.first.goal"}, "own.first.goal"),
+                ],
+                "is used in its own proof",
+            ),
+            (
+                [
+                    ("own.lemma.goal", "REFUTED", REFUTES),
+                    ("own.last.goal", "PROVED", CITED, "own.lemma.goal"),
+                ],
+                "it uses own.lemma.goal, which is refuted",
+            ),
+            ([("own.last.goal", "PROVED", CITED, "own.lemma.goal")], "rejected"),
+        ],
+        fast=2,
+    ),
     ids=["itself", "circle", "refuted", "missing"],
 )
 def test_kernel_alone_rejects_what_cites_a_claim_that_is_not_proved(rows, says, tmp_path, capsys):

@@ -214,6 +214,7 @@ def test_all_users_who_were_under_way_are_absent_if_users_come_one_at_a_time(
     again.user("Fay").abort()
 
 
+@pytest.mark.slow
 def test_a_journal_is_locked_and_private(tmp_path: FilePath) -> None:
     file = tmp_path / "run.sqlite"
     one = small(journal=file)
