@@ -171,7 +171,7 @@ def _found(verdict: Finding) -> str:
 
 def _classes(audit: Evidence) -> str:
     return ", ".join(
-        f"{name} ({_count(found)}, mass at least {found['mass_floor']:g})"
+        f"{name} (of mass at least {found['mass_floor']:g}; {_count(found)})"
         for name, found in audit.power.items()
     )
 

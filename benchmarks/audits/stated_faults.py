@@ -123,7 +123,11 @@ LOW_BITS = "adjacent low bits of a number"
 REMAINDER = "a decimal digit, or a remainder modulo 3, 7, 10, 24 or 60, of an exact number"
 LARGE = "a remainder modulo 100 or 1000 of an exact number"
 DIGIT = "one of six digits from the size of the spread on"
-TOKEN, LENGTH, VALUE = "presence or order of a token", "the length of an output", "one value that repeats"
+TOKEN, LENGTH, VALUE = (
+    "presence of a token, or a frequent order",
+    "the length of an output",
+    "one value that repeats",
+)
 NORM, INTERVAL = "a norm", "an interval of one coordinate"
 JOINT, PATTERNS = "two coordinates beyond thresholds", "a few patterns of adjacent low bits"
 ORDER = "two tokens in an order"

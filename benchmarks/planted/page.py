@@ -47,7 +47,7 @@ CLASSES = {
     Event.WEIGHTED: "a random projection",
     Event.PARITY: "parity of two bits",
     Event.LOW: "adjacent low bits of a number",
-    Event.WORD: "presence or order of a token",
+    Event.WORD: "presence of a token, or a frequent order",
     Event.NORM: "a norm",
     Event.INTERVAL: "an interval of one coordinate",
     Event.JOINT: "two coordinates beyond thresholds",

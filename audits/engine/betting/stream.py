@@ -40,18 +40,23 @@ class Histograms:
         quantiles: the quantiles of the scores that are edges of the finest histogram.
         groups: the numbers of its bins that are merged in each histogram.
         shares: the shares of the wealth for the bets of each histogram.
+        last: after this many samples no more bets on the posterior are placed, because counting takes too long.
     """
 
     quantiles: Floats
     groups: tuple[int, ...]
     shares: Floats
+    last: int
 
 
 ENDS: Floats = np.array([0.0025, 0.005, 0.01])
-COARSE = Histograms(np.arange(1, 32) / 32, (1, 8), np.array([0.5, 0.5]))
+COARSE = Histograms(np.arange(1, 32) / 32, (1, 8), np.array([0.5, 0.5]), 1 << 16)
 """The histograms of audits before edition 4 of the default scores. They miss events of a mass below 0.03."""
 FINE = Histograms(
-    np.sort(np.concatenate([ENDS, np.arange(1, 128) / 128, 1 - ENDS])), (4, 32, 1), np.array([0.4, 0.4, 0.2])
+    np.sort(np.concatenate([ENDS, np.arange(1, 128) / 128, 1 - ENDS])),
+    (4, 32, 1),
+    np.array([0.4, 0.4, 0.2]),
+    1 << 20,
 )
 """The histograms of later audits: also one with about 128 bins, and smaller ones at both ends."""
 
@@ -70,8 +75,6 @@ REFRESH = 2.0
 FIRST, REMEMBERED = 64, 1 << 13
 GUESSED = 1.25
 """The estimated posterior is updated whenever the number of samples that were bet on grows by this factor."""
-LAST = 1 << 16
-"""After this many samples no more bets on the posterior are placed, because histograms would be too slow."""
 
 
 def log_factors(posterior: Floats, labels: Ints, epsilon: float) -> Floats:
@@ -119,7 +122,7 @@ class PosteriorBets:
 
     def bet(self, scores: Floats, labels: Ints) -> None:
         """Update the wealth of the bets with a block of fresh samples, which the estimated posterior has not seen."""
-        if self._edges.size and self._spent < LAST:
+        if self._edges.size and self._spent < self._histograms.last:
             fresh = self._counted(scores, labels)
             self._logs += (fresh.ravel() @ self._gains).reshape(self._logs.shape)
             self.tally += (fresh.ravel() @ self._signs).reshape(self.tally.shape)

@@ -29,6 +29,9 @@ FLOOR, TAIL, HALF = 0.01, 0.1, 0.5
 """Bounds on the probability of an event in which a violation is planted: at least `FLOOR`, and at most `TAIL` for tails
 and for claims with several points (epsilon, delta). Any other event, or its complement, has at most the probability
 `HALF`."""
+STATED = 0.02
+"""Answers speak of events of at least this probability. Violations are planted in events down to `FLOOR`, but narrow
+ones are detected less often than the others (docs/planted-faults.md)."""
 TRIES = 64
 """The largest number of events that are drawn until one event has an allowed probability."""
 DECLARED = 64
@@ -245,7 +248,7 @@ CLASSES: tuple[EventClass, ...] = (
         _low_bits,
     ),
     EventClass(
-        "presence or order of a token",
+        "presence of a token, or a frequent order",
         "a token of an output, uniform: it is there, or it comes before another token of that output",
         lambda sketch: not sketch.layout.plain,
         _token,
