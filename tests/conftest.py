@@ -13,6 +13,10 @@ settings.register_profile("same-every-time", derandomize=True, deadline=None, ma
 settings.load_profile("same-every-time")
 
 
+DIGITS = 15
+"""The digits of mpmath at the beginning of each test."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--row TEXT``: of the tests that loop over rows, only the rows whose name contains the text."""
     parser.addoption("--row", default="", help="run only rows whose name contains this text")
@@ -59,7 +63,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def _forgotten(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Forget the modules a test has imported from its own folder: another test may use the same name."""
+    """Forget what a test leaves: modules from its own folder, and another number of digits in mpmath.
+
+    Another test may use a module of the same name.
+    """
     folder = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
     path = sys.path[:]
     yield
@@ -68,3 +75,5 @@ def _forgotten(request: pytest.FixtureRequest) -> Iterator[None]:
         for name, module in list(sys.modules.items()):
             if (getattr(module, "__file__", None) or "").startswith(f"{folder}{os.sep}"):
                 del sys.modules[name]
+    if "mpmath" in sys.modules:
+        sys.modules["mpmath"].mp.dps = DIGITS

@@ -25,7 +25,6 @@ from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.cli import app
 from tests.rows import tiered
 
-mpmath.mp.dps = 60
 CHANGES = {
     "laplace": {"compositions": 2},
     "binomial": {"probability": 0.3},
@@ -45,6 +44,12 @@ PARAMETERS = {
     for name in CATALOGUE
     if name not in ("shuffled-count", "shuffled-batch", "expert-release")
 }
+
+
+@pytest.fixture(autouse=True)
+def _sixty_digits():
+    with mpmath.workdps(60):
+        yield
 
 
 def run(*words):
