@@ -80,7 +80,8 @@ class AuditPlan:
         edition: the edition of the default scores: 4, or that of a witness for its replay; 1 if it names none. Edition
             1 lacks the scores of interactions, of the parts of objects, and of images. Before edition 3 all scores
             bet in each measurement of the power; now the leading scores bet first. Before edition 4 there is no score
-            of remainders, and the power is measured in fewer classes of events.
+            of remainders, the power is measured in fewer classes of events, and the bets on a score have 32 bins and
+            end after 2^16 samples.
         sparing: for a slow mechanism, the number of outputs of a call of its checks; 0 for the usual numbers. If it is
             None and there is a time budget, the audit measures the speed of the mechanism and chooses the number.
         executor: draws blocks of samples in parallel. If it uses processes, the audited object must be picklable. The

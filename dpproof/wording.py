@@ -170,11 +170,10 @@ def _found(verdict: Finding) -> str:
 
 
 def _classes(audit: Evidence) -> str:
-    return ", ".join(
-        f"{name} (of mass at least {found['mass_floor']:g}; {_count(found)})"
-        for name, found in audit.power.items()
-    )
+    return ", ".join(f"{name} ({_count(found)})" for name, found in audit.power.items())
 
 
 def _count(found: Mapping[str, object]) -> str:
-    return "simulated" if found["seen"] is None else f"{found['seen']} of {found['runs']} planted"
+    if found["seen"] is None:
+        return "simulated"
+    return f"{found['seen']} of {found['runs']} planted, of mass {found['mass_floor']:g} or more"

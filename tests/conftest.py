@@ -63,17 +63,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def _forgotten(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Forget what a test leaves: modules from its own folder, and another number of digits in mpmath.
+    """Begin with `DIGITS`, and forget the modules that a test has imported from its own folder.
 
     Another test may use a module of the same name.
     """
     folder = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
     path = sys.path[:]
+    if "mpmath" in sys.modules:
+        sys.modules["mpmath"].mp.dps = DIGITS
     yield
     if folder is not None:
         sys.path[:] = path
         for name, module in list(sys.modules.items()):
             if (getattr(module, "__file__", None) or "").startswith(f"{folder}{os.sep}"):
                 del sys.modules[name]
-    if "mpmath" in sys.modules:
-        sys.modules["mpmath"].mp.dps = DIGITS

@@ -124,7 +124,7 @@ REMAINDER = "a decimal digit, or a remainder modulo 3, 7, 10, 24 or 60, of an ex
 LARGE = "a remainder modulo 100 or 1000 of an exact number"
 DIGIT = "one of six digits from the size of the spread on"
 TOKEN, LENGTH, VALUE = (
-    "presence of a token, or a frequent order",
+    "presence of a token, or its place before another (mixed)",
     "the length of an output",
     "one value that repeats",
 )

@@ -187,7 +187,7 @@ REMAINDER = "a remainder or decimal digit of an exact number"
 SIX = "one of six digits from the size of the spread on"
 BITS, TWO = "adjacent low bits of a number", "two coordinates beyond thresholds"
 PROJECTION, PARITY, NORM = "a random projection", "parity of two bits", "a norm"
-TOKEN, LENGTH = "presence of a token, or a frequent order", "the length of an output"
+TOKEN, LENGTH = "presence of a token, or its place before another (mixed)", "the length of an output"
 
 
 def odp_counts(flag: int, n: int) -> np.ndarray:

@@ -47,7 +47,7 @@ CLASSES = {
     Event.WEIGHTED: "a random projection",
     Event.PARITY: "parity of two bits",
     Event.LOW: "adjacent low bits of a number",
-    Event.WORD: "presence of a token, or a frequent order",
+    Event.WORD: "presence or order of a token",
     Event.NORM: "a norm",
     Event.INTERVAL: "an interval of one coordinate",
     Event.JOINT: "two coordinates beyond thresholds",
@@ -55,6 +55,7 @@ CLASSES = {
     Event.REMAINDER: "a remainder or decimal digit",
     Event.LENGTH: "the length of an output",
 }
+"""The names of the classes in the recorded answers."""
 
 
 def page(cases: list[Case], versions: dict[str, str], found: dict[str, Answer]) -> Iterator[str]:

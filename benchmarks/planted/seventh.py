@@ -6,6 +6,7 @@ input on which the event is rare. They were drawn before the events were written
 its class that was thought of and that the outputs allow. The functions work as in `sixth.py`, and the options of the
 command line are the same. `TIGHT` and `HARD` are a second set (`--tight`), written after the answers on the first
 set: events in the three classes above, with small probabilities and a true epsilon just above twice the claim.
+`--rare RUNS SAMPLES` counts how many audits find three rare events of remainders.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import json
 import math
 import sys
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -21,6 +23,7 @@ import diffprivlib.mechanisms as dm
 import numpy as np
 import opendp.prelude as dp
 
+import dpproof
 from benchmarks.planted.fifth import (
     BEYOND,
     BITS,
@@ -322,6 +325,21 @@ def faults(tight: bool) -> list[Fault]:
     return made
 
 
+def rare(runs: int, budget: int) -> None:
+    """Print how many of ``runs`` audits find each of three rare events of one mean probability, about 1.6 %."""
+    (first,) = (one for one in faults(True) if one.name == "multiples of 36 in three digits")
+    events = {
+        "multiples of 36": [first.event] * runs,
+        "28 random remainders": [among(scattered(28, 1000, 200 + k), 1000) for k in range(runs)],
+        "an interval of 28": [among({(37 * k + i) % 1000 for i in range(28)}, 1000) for k in range(runs)],
+    }
+    asked = {"adjacency": "replace", "arithmetic": "real", "seeded": False, "power": False, "budget": budget}
+    for name, each in events.items():
+        faulty = [replace(first, event=event).run for event in each]
+        found = [dpproof.audit(one, pair=([0], [1]), epsilon=1.0, **asked).fails for one in faulty]
+        print(f"{name}: {sum(found)} of {runs} found in {budget:,} samples", flush=True)
+
+
 def main() -> None:
     """Run the faults or the functions without a fault, or check the events."""
     options = argparse.ArgumentParser()
@@ -330,7 +348,11 @@ def main() -> None:
     options.add_argument("--seed", default=0, type=int)
     for name in ("--check", "--untouched", "--tight"):
         options.add_argument(name, action="store_true")
+    options.add_argument("--rare", nargs=2, type=int, metavar=("RUNS", "SAMPLES"))
     given = options.parse_args()
+    if given.rare:
+        rare(*given.rare)
+        return
     planted = [one for one in faults(given.tight) if given.only in one.name]
     if given.check:
         for one in planted:

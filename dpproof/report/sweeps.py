@@ -37,10 +37,12 @@ of the first sweep.
 
 The power was measured for opendp and for some rows of diffprivlib. The sweep of opendp, of 2026-11-30, took 14
 processor minutes. In its further classes of events, narrow events were rare then: the [page on planted
-faults](planted-faults.md) says why that matters. In the other sweeps the power was not measured ("power=False was
-given"), so none of these rows can be *consistent*. On 2026-11-30 the power of three rows of diffprivlib was measured
-in a trial: tools.count_nonzero under replace, tools.histogram and tools.histogram2d under add-remove. This took 22,
-54 and 156 processor seconds, and none of the three became consistent. All of these rows together would take too long.
+faults](planted-faults.md) says why that matters. The rows name the classes as they were named then. "Presence or order
+of a token" mixes both, so it says little about one order of words. In the other sweeps the power was not measured
+("power=False was given"), so none of these rows can be *consistent*. On 2026-11-30 the power of three rows of
+diffprivlib was measured in a trial: tools.count_nonzero under replace, tools.histogram and tools.histogram2d under
+add-remove. This took 22, 54 and 156 processor seconds, and none of the three became consistent. All of these rows
+together would take too long.
 
 - **One error probability covers a whole sweep.** Each claim has an equal share. Half of it is for the audit of the
   claim, and half for the audits that try smaller data sets.

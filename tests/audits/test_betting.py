@@ -19,7 +19,7 @@ from dpproof.audits.engine.betting.curves import CurvePoint, curve_points
 from dpproof.audits.engine.betting.eprocess import LogWealth, _log_wealth_against, epsilon_lower, log_gains
 from dpproof.audits.engine.betting.reference import gaussian_mu, reference_tails
 from dpproof.audits.engine.betting.schedule import Pace
-from dpproof.audits.engine.betting.stream import log_factors
+from dpproof.audits.engine.betting.stream import COARSE, FINE, PosteriorBets, log_factors
 from dpproof.audits.engine.betting.trial import VERDICT, run_trial
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.scores.protocol import Identity
@@ -230,3 +230,20 @@ def test_a_step_curve_and_a_pure_one_give_points_they_imply():
 def test_a_claim_that_promises_nothing_at_delta_zero_is_refused():
     with pytest.raises(ValueError, match=r"delta \(0.0\)"):
         curve_points(GaussianDP(1.0), 0.0, math.inf)
+
+
+@pytest.mark.parametrize(("histograms", "goes_on"), [(COARSE, False), (FINE, True)])
+def test_bets_on_the_posterior_go_on_after_two_to_the_sixteenth_samples_since_edition_4(histograms, goes_on):
+    """Before edition 4 they ended there, so a later and better fit of a score was never bet on."""
+    rng = np.random.default_rng(0)
+    bets = PosteriorBets(1.0, histograms)
+    wealth = []
+    for _ in range(20):
+        labels = rng.integers(0, 2, 8192)
+        scores = np.where(rng.random(8192) < 0.95, labels, 1 - labels).astype(float)
+        bets.bet(scores, labels)
+        bets.learn(scores, labels)
+        wealth.append(bets.log_wealth)
+    assert wealth[7] > 100
+    assert (wealth[-1] > wealth[-2] > wealth[-3]) is goes_on
+    assert (wealth[-1] == wealth[-3]) is not goes_on

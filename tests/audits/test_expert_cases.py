@@ -9,12 +9,15 @@ from dpproof.audits.corpus.expert_cases import CASES, DESIGN, LEAST, PREFIXES, T
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.rl.expert.release import PrefixRound, one_expert_more
-from tests.rows import tiered
 
+FAST = {"expert release, counts that move one way", "expert release, threshold without noise"}
+"""The cases of the fast tier."""
 FAULTY = [case for case in CASES if case.expected is Finding.VIOLATION]
 
 
-@pytest.mark.parametrize("case", tiered(CASES[::-1], fast=1), ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [pytest.param(x, id=x.name, marks=[pytest.mark.slow] * (x.name not in FAST)) for x in CASES]
+)
 def test_the_audit_comes_to_the_verdict(case):
     found = case.audit(seed=11)
     assert found.verdict is case.expected

@@ -45,7 +45,7 @@ def test_every_required_class_is_seen_and_the_answer_lists_them(bits):
     for one in answer["power"].values():
         assert one["enough"]
         assert one["seen"] >= 0.95 * one["runs"]
-        assert (one["multiple"], one["mass_floor"]) == (2, 0.02)
+        assert (one["multiple"], one["mass_floor"]) == (2, 0.01)
     assert any("parities of three" in text for text in answer["not_covered"])
 
 
@@ -66,13 +66,21 @@ def test_a_budget_that_sees_only_large_events_is_not_enough(bits):
     assert (simulated.verdict, planted.verdict) == (Finding.CONSISTENT, Finding.INCONCLUSIVE)
 
 
-@pytest.mark.slow
+def missed_at_twice(bits):
+    return audit("count", PureDP(1.0), counts(1), bits, seed=0, budget=10_000)
+
+
 def test_a_larger_multiple_of_the_claim_is_named_if_twice_the_claim_is_missed(bits):
-    """A mechanism with the named multiple is refuted in 20 of 20 runs; with power 0.7 this has probability 8e-4."""
-    found = audit("count", PureDP(1.0), counts(1), bits, seed=0, budget=10_000)
+    found = missed_at_twice(bits)
     assert found.verdict is Finding.INCONCLUSIVE
     assert 2 < found.would_have_seen < math.inf
     assert f"violations of {found.would_have_seen:g} times the claim are seen" in found.weakness
+
+
+@pytest.mark.slow
+def test_a_mechanism_with_the_named_multiple_is_refuted(bits):
+    """It is refuted in 20 of 20 runs; with power 0.7 this has probability 8e-4."""
+    found = missed_at_twice(bits)
     odds, mass = math.exp(found.would_have_seen), 0.03
 
     def tail(value, n, rng):

@@ -118,7 +118,7 @@ def run_trial(
     samples, feeding, until = 0, streams, math.inf
     every = _Largest(bets, streams)
     values = every if in_values(streams) == streams else _Largest(bets, in_values(streams))
-    rounded = _RoundedBits(bets, streams, pure, level)
+    rounded = _RoundedBits(bets, streams, pure, level, histograms)
     drawn = _InTime(blocks, lambda: rejects(every.best, level), last, partial)
     for outputs, labels in drawn:
         samples += len(labels)
@@ -208,11 +208,18 @@ class _RoundedBits:
     """Bets on the bits of numbers rounded to half of their digits, from the block on at which bits alone refute."""
 
     def __init__(
-        self, bets: LogWealth, streams: Sequence[ScoreStream], pure: float | None, level: float
+        self,
+        bets: LogWealth,
+        streams: Sequence[ScoreStream],
+        pure: float | None,
+        level: float,
+        histograms: Histograms,
     ) -> None:
         scores = [stream.score for stream in streams if only_bits(stream.score)]
         self._streams = [
-            ScoreStream(rounded_bits(score), pure, Kept()) for score in scores if isinstance(score, Atoms)
+            ScoreStream(rounded_bits(score), pure, Kept(), histograms)
+            for score in scores
+            if isinstance(score, Atoms)
         ]
         self._wealth = _Largest(bets, self._streams) if self._streams else None
         self._level, self._needed, self._samples = level, 0, 0

@@ -30,8 +30,9 @@ FLOOR, TAIL, HALF = 0.01, 0.1, 0.5
 and for claims with several points (epsilon, delta). Any other event, or its complement, has at most the probability
 `HALF`."""
 STATED = 0.02
-"""Answers speak of events of at least this probability. Violations are planted in events down to `FLOOR`, but narrow
-ones are detected less often than the others (docs/planted-faults.md)."""
+"""Answers list events of a smaller probability as not covered. It is a chosen margin: violations are planted in events
+down to `FLOOR`, and the power is the average over all of them, but the narrowest are detected less often
+(docs/planted-faults.md)."""
 TRIES = 64
 """The largest number of events that are drawn until one event has an allowed probability."""
 DECLARED = 64
@@ -248,7 +249,7 @@ CLASSES: tuple[EventClass, ...] = (
         _low_bits,
     ),
     EventClass(
-        "presence of a token, or a frequent order",
+        "presence of a token, or its place before another (mixed)",
         "a token of an output, uniform: it is there, or it comes before another token of that output",
         lambda sketch: not sketch.layout.plain,
         _token,

@@ -14,7 +14,7 @@ from typing import Any
 from dpproof.accountant.numbers.written import finite
 from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve
 from dpproof.audits.engine.power import simulated as power
-from dpproof.audits.engine.power.event_classes import CLASSES, STATED, EventClass, planted_in
+from dpproof.audits.engine.power.event_classes import CLASSES, FLOOR, STATED, EventClass, planted_in
 from dpproof.audits.engine.power.fresh_outputs import FARTHEST, Outputs
 from dpproof.audits.engine.power.further_classes import FURTHER, MODULI
 from dpproof.audits.engine.power.planting import MULTIPLE, Planting, Scaled, scaled
@@ -41,7 +41,8 @@ AFTER = 21
 """The number of the random stream of the first further kind of events."""
 KNOWN = "tails of a known likelihood ratio"
 OTHERS = (
-    f"events of mass below {STATED:g} (the mean of their probabilities on the two inputs)",
+    f"events of mass below {STATED:g} (the mean of their probabilities on the two inputs), which are detected less"
+    " often than the counts of their class say",
     "parities of three or more bits, and other joint events of three or more coordinates",
     f"remainders modulo other numbers than {', '.join(map(str, MODULI[:-1]))} and {MODULI[-1]}",
     f"digits beyond the last {3 * LEVELS} of an exact number or beyond six of another, and functions of all digits",
@@ -95,7 +96,7 @@ class ClassPower:
             "enough": self.enough,
             "seen": self.seen,
             "runs": self.runs,
-            "mass_floor": STATED,
+            "mass_floor": FLOOR,
             "law": self.law,
             "multiple": finite(self.multiple),
             "outputs": self.outputs,
