@@ -262,6 +262,17 @@ def test_exact_epsilon_of_the_forest_of_diffprivlib_on_two_records_and_three():
     assert [[i // (n / 2) for i in range(n)] for n in (2, 3)] == [[0, 1], [0, 0, 1]]
 
 
+def test_a_run_of_diffprivlib_begins_with_an_empty_list_of_uses():
+    """The package keeps one list for the process, and a fit reads it: after 400,000 uses a fit took 300 times longer."""
+    accountant = pytest.importorskip("diffprivlib.accountant").BudgetAccountant
+    from dpproof.audits.sweep.packages.diffprivlib import Run
+
+    run = Run("tools.mean", {"epsilon": 1.0, "bounds": (0.0, 1.0)})
+    for _ in range(3):
+        run([0.0, 1.0], 5, np.random.default_rng(0))
+    assert len(accountant.load_default(None)) == 5
+
+
 def test_tumult_core_computes_the_claims_of_its_table_itself():
     pytest.importorskip("tmlt.core")
     from tmlt.core.measurements.converters import RhoZCDPToApproxDP

@@ -39,6 +39,8 @@ class Run:
         state = np.random.RandomState(rng.bit_generator)
         place, _, name = self.what.partition(".")
         made = getattr(importlib.import_module(f"diffprivlib.{place}"), name)
+        # The package notes every use of a model in one list for the whole process, and a fit reads all of it.
+        importlib.import_module("diffprivlib.accountant").BudgetAccountant.pop_default()
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             if place == "mechanisms":
