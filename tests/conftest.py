@@ -63,7 +63,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def _forgotten(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Begin with `DIGITS`, and forget the modules that a test has imported from its own folder.
+    """Set mpmath to `DIGITS` before a test. Afterwards forget the modules that it has imported from its own folder.
 
     Another test may use a module of the same name.
     """

@@ -43,7 +43,7 @@ SLOW = {
     "truncated Poisson, both bounds",
     "Gaussian sparse vector, lower bound",
 }
-"""Cases and attacks of which a point may take seconds."""
+"""The cases and attacks that may take seconds for one point."""
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,7 @@ set: events in the three classes above, with small probabilities and a true epsi
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import sys
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -50,9 +47,10 @@ from benchmarks.planted.sixth import (
     PYDP,
     Base,
     Fault,
-    answer,
     check,
     first_moves,
+    options,
+    write_answers,
 )
 
 DECIMAL = "a decimal digit, or a remainder modulo 3, 7, 10, 24 or 60, of an exact number"
@@ -86,7 +84,7 @@ def _opendp(scale: float) -> Any:
 
 
 def exact(scale: float, n: int, width: int = 1) -> np.ndarray:
-    """Whole numbers with the noise of opendp, as a column or a table. It is drawn in advance and used once."""
+    """Whole numbers with the noise of opendp, as a column or a table. Each draw of noise is used once."""
     make, stock = _opendp(scale)
     while len(stock) < n * width:
         stock.extend(make([0] * 20_000))
@@ -110,7 +108,7 @@ def sentences(n: int) -> list[str]:
 
 
 def diary(n: int) -> list[str]:
-    """Texts of six words, each of which is one of five and has the largest of five noisy counts."""
+    """Texts of six words. Each word is the one of five that has the largest noisy count."""
     choice = np.argmax(real(2.0, 6 * n, 5) + np.array([2.0, 1.5, 1.0, 0.5, 0.0]), axis=1).reshape(n, 6)
     return [" ".join(NAMES[i] for i in row) for row in choice.tolist()]
 
@@ -122,7 +120,7 @@ def basket(n: int) -> list[list[str]]:
 
 
 def queue(scale: float, counts: list[int], n: int) -> list[str]:
-    """Texts with some words in the order of their noisy counts."""
+    """Texts that list words with their places, the word with the largest noisy count first."""
     noisy = exact(scale, n, len(counts)) + np.array(counts)
     return [
         " ".join(f"{at}. {NAMES[i]}" for at, i in enumerate(np.argsort(-row, kind="stable"), 1))
@@ -197,7 +195,7 @@ BASES.update(OWN)
 
 
 def scattered(share: int, size: int, by: int) -> frozenset[int]:
-    """A set of remainders without a visible order: those at the first places of a shuffled list."""
+    """A set of remainders without a visible order: the first ones of a shuffled list."""
     order = sorted(range(size), key=lambda r: (r * r * r * 31 + r * by) % 10_007)
     return frozenset(order[:share])
 
@@ -326,7 +324,7 @@ def faults(tight: bool) -> list[Fault]:
 
 
 def rare(runs: int, budget: int) -> None:
-    """Print how many of ``runs`` audits find each of three rare events of one mean probability, about 1.6 %."""
+    """Print for three rare events, each of a mean probability of about 1.6 %, how many of ``runs`` audits find it."""
     (first,) = (one for one in faults(True) if one.name == "multiples of 36 in three digits")
     events = {
         "multiples of 36": [first.event] * runs,
@@ -341,15 +339,10 @@ def rare(runs: int, budget: int) -> None:
 
 
 def main() -> None:
-    """Run the faults or the functions without a fault, or check the events."""
-    options = argparse.ArgumentParser()
-    options.add_argument("file", nargs="?", default="/dev/stdout")
-    options.add_argument("--only", default="")
-    options.add_argument("--seed", default=0, type=int)
-    for name in ("--check", "--untouched", "--tight"):
-        options.add_argument(name, action="store_true")
-    options.add_argument("--rare", nargs=2, type=int, metavar=("RUNS", "SAMPLES"))
-    given = options.parse_args()
+    """Audit the faults or the functions without a fault, or estimate the probabilities of the events."""
+    parser = options()
+    parser.add_argument("--rare", nargs=2, type=int, metavar=("RUNS", "SAMPLES"))
+    given = parser.parse_args()
     if given.rare:
         rare(*given.rare)
         return
@@ -363,11 +356,7 @@ def main() -> None:
         return
     runs = [(one.name, one.kind, BASES[one.base], one.run) for one in planted]
     bases = [(name, "untouched", base, base.run) for name, base in OWN.items() if given.only in name]
-    for name, kind, base, run in bases if given.untouched else runs:
-        row = {"kind": kind} | answer(name, base, run, given.seed)
-        with open(given.file, "a", encoding="utf-8") as out:
-            out.write(json.dumps(row) + "\n")
-        print(name, row.get("seconds"), row.get("answer", row).get("verdict", "error"), file=sys.stderr)
+    write_answers(given, bases if given.untouched else runs)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -270,15 +270,29 @@ def check(fault: Fault, n: int = 20_000) -> str:
     return f"{fault.name} ({fault.kind}, claim {base.claim}): {told}, true epsilon {most:.2f} claims"
 
 
-def main() -> None:
-    """Run the faults or the functions without a fault, or check the events."""
-    options = argparse.ArgumentParser()
-    options.add_argument("file", nargs="?", default="/dev/stdout")
-    options.add_argument("--only", default="")
-    options.add_argument("--seed", default=0, type=int)
+def options() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file", nargs="?", default="/dev/stdout")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seed", default=0, type=int)
     for name in ("--check", "--untouched", "--tight"):
-        options.add_argument(name, action="store_true")
-    given = options.parse_args()
+        parser.add_argument(name, action="store_true")
+    return parser
+
+
+def write_answers(given: argparse.Namespace, asked: Iterable[tuple[str, str, Base, Run]]) -> None:
+    """Audit functions, each with its name, its class and its base, and write one JSON line for each."""
+    for name, kind, base, run in asked:
+        row = {"kind": kind} | answer(name, base, run, given.seed)
+        with open(given.file, "a", encoding="utf-8") as out:
+            out.write(json.dumps(row) + "\n")
+        print(name, row.get("seconds"), row.get("answer", row).get("verdict", "error"), file=sys.stderr)
+
+
+def main() -> None:
+    """Audit the faults or the functions without a fault, or estimate the probabilities of the events."""
+    given = options().parse_args()
     faults = [*numbers(), *vectors(), *objects()]
     if given.tight:
         faults = [replace(one, times=2.05) for one in faults if one.base in TIGHT]
@@ -289,11 +303,7 @@ def main() -> None:
         print(*(check(one) for one in faults if given.only in one.name), sep="\n")
         return
     chosen = bases if given.untouched else planted
-    for name, kind, base, run in [one for one in chosen if given.only in one[0]]:
-        row = {"kind": kind} | answer(name, base, run, given.seed)
-        with open(given.file, "a", encoding="utf-8") as out:
-            out.write(json.dumps(row) + "\n")
-        print(name, row.get("seconds"), row.get("answer", row).get("verdict", "error"), file=sys.stderr)
+    write_answers(given, [one for one in chosen if given.only in one[0]])
 
 
 if __name__ == "__main__":

@@ -263,7 +263,7 @@ def test_exact_epsilon_of_the_forest_of_diffprivlib_on_two_records_and_three():
 
 
 def test_a_run_of_diffprivlib_begins_with_an_empty_list_of_uses():
-    """The package keeps one list for the process, and a fit reads it: after 400,000 uses a fit took 300 times longer."""
+    """The package keeps one list for the process, and fits read it: after 400,000 uses one took 300 times longer."""
     accountant = pytest.importorskip("diffprivlib.accountant").BudgetAccountant
     from dpproof.audits.sweep.packages.diffprivlib import Run
 

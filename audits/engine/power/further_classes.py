@@ -32,7 +32,7 @@ from dpproof.audits.engine.scores.remainders import INFINITE, LEVELS, LIMIT, PAR
 
 MODULI = tuple(modulus for place, modulus in PARTS if place == 1)
 LARGE = 100
-"""Narrow events in remainders modulo this, or a larger number, are hardest to see, so they are a class of their own."""
+"""Remainders modulo this number or a larger one are a class of their own: narrow events there are hardest to detect."""
 SMALLER, LARGER = (tuple(one for one in MODULI if (one >= LARGE) == large) for large in (False, True))
 DIGITS = ((1, 10), (10, 10), (100, 10))
 """The decimal digits among `PARTS`."""
@@ -168,13 +168,17 @@ def _parts(sketch: Outputs, exact: bool) -> list[list[Part]]:
 
 
 def _exact_parts(sketch: Outputs) -> list[list[Part]]:
-    small = [[part for part in parts if part[3] < LARGE] for parts in _parts(sketch, exact=True)]
-    return [parts for parts in small if parts]
+    return _with_moduli(sketch, large=False)
 
 
 def _large_parts(sketch: Outputs) -> list[list[Part]]:
-    large = [[part for part in parts if part[3] >= LARGE] for parts in _parts(sketch, exact=True)]
-    return [parts for parts in large if parts]
+    return _with_moduli(sketch, large=True)
+
+
+def _with_moduli(sketch: Outputs, large: bool) -> list[list[Part]]:
+    """Return the parts of exact numbers whose modulus is at least `LARGE`, or those whose modulus is below."""
+    found = [[part for part in parts if (part[3] >= LARGE) == large] for parts in _parts(sketch, exact=True)]
+    return [parts for parts in found if parts]
 
 
 def _other_parts(sketch: Outputs) -> list[list[Part]]:
