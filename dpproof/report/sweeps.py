@@ -25,12 +25,12 @@ documentation could mean. A noise primitive has inputs that differ by its sensit
 This page is generated from recorded sweeps. `dpproof audit sweep PACKAGE --replay` runs every recorded violation again
 from its witness: the same inputs, the same seed, the same samples. If a package draws its noise from the operating
 system, no seed determines it. The replay then has other noise and compares the verdict alone. If it does not confirm a
-violation, it runs once more with four times the samples. On 2026-11-30 the 11 violations of pipeline-dp, the 6 of
-multi-freq-ldpy, the 2 of python-dp and the one of smartnoise-sql replayed. `python -m dpproof.report.pages` writes this
-page.
+violation, it runs once more with four times the samples. On 2026-12-01 the 38 violations of diffprivlib, the 11 of
+pipeline-dp, the 6 of multi-freq-ldpy and the 2 of python-dp replayed, and on 2026-11-30 the one of smartnoise-sql.
+`python -m dpproof.report.pages` writes this page.
 
-All 38 violations of diffprivlib were swept again on 2026-11-30, with the same verdicts as in the first sweep, and
-replayed. Four of them have smaller data sets than in the first sweep: three of KMeans, and RandomForestClassifier under
+All 38 violations of diffprivlib were swept again on 2026-11-30, with the same verdicts as in the first sweep. Four of
+them have smaller data sets than in the first sweep: three of KMeans, and RandomForestClassifier under
 add-remove. Eight of them, and RandomForestClassifier under replace, were swept on a busy machine: the three of KMeans,
 GaussianNB, LinearRegression, RandomForestClassifier and LaplaceBoundedDomain. Their seconds are up to seven times those
 of the first sweep.
